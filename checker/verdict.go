@@ -1,0 +1,153 @@
+// Package checker judges histories: history in, verdict with evidence out.
+//
+// It has pure functions only: no clock, no network, no files; it is the only
+// importer of porcupine. Start with Check. Each property of docs/checking.md
+// is one file: its rule, its smallest evidence, its cause. The exact checks
+// (mutex.go, stock.go) decide at any size; porcupine re-decides whatever is
+// small enough, and a disagreement is an error of ours that fails loudly.
+//
+// No false alarm, no missed violation. Where that cannot be had, the verdict
+// is Unknown and says why.
+package checker
+
+import (
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// Outcome is one of valid, unknown, invalid.
+type Outcome string
+
+// Invalid outranks Unknown outranks Valid.
+const (
+	Valid   Outcome = "valid"
+	Unknown Outcome = "unknown"
+	Invalid Outcome = "invalid"
+)
+
+// Level says what a property protects.
+type Level string
+
+// The levels are judged apart: many incidents have a perfect lock and a
+// broken sale, or the other way round.
+const (
+	LockLevel     Level = "lock"
+	UseLevel      Level = "use"
+	BusinessLevel Level = "business"
+)
+
+// Property is the word for what can be broken.
+type Property string
+
+// The properties, DESIGN §5.
+const (
+	DoubleHold           Property = "double-hold"
+	LockNotLinearizable  Property = "lock-not-linearizable"
+	LeaseGap             Property = "lease-gap"
+	ForeignRelease       Property = "foreign-release"
+	FenceRegression      Property = "fence-regression"
+	StuckLock            Property = "stuck-lock"
+	StaleWrite           Property = "stale-write"
+	Oversell             Property = "oversell"
+	DuplicateOrder       Property = "duplicate-order"
+	StockMismatch        Property = "stock-mismatch"
+	StockNotLinearizable Property = "stock-not-linearizable"
+)
+
+// Cause is a word for why, when it can be told.
+type Cause string
+
+// The causes, DESIGN §5.
+const (
+	CauseUnknown      Cause = ""
+	LeaseRanOut       Cause = "lease ran out while working"
+	LostAtFailover    Cause = "lost at failover"
+	SplitBrain        Cause = "split brain"
+	ReleasedByAnother Cause = "released by another"
+	ClockJumped       Cause = "clock jumped"
+	RestartedEmpty    Cause = "server restarted empty"
+	BeforeCommit      Cause = "release before commit"
+	NeverReleased     Cause = "never released"
+	RenewalStopped    Cause = "renewal stopped"
+	NotAtomic         Cause = "check and act not atomic"
+	SharedOwner       Cause = "two workers with one owner id"
+	FailedOpen        Cause = "went on without the lock"
+	Evicted           Cause = "evicted"
+)
+
+// Violation is one broken property, with what proves it.
+type Violation struct {
+	Property Property `json:"property"`
+	Level    Level    `json:"level"`
+	Key      string   `json:"key"`
+	// Summary is one sentence for a tired person: "worker 4 and worker 7
+	// both held stock:sku-2 for 1.84 s, from 12.9 s to 14.7 s".
+	Summary string `json:"summary"`
+	// Cause and Because: the word, and a sentence with the events:
+	// "the lock was lost at failover (redis-1 killed at 12.3 s, redis-2 promoted at 14.6 s)".
+	Cause   Cause  `json:"cause,omitempty"`
+	Because string `json:"because,omitempty"`
+	// Workers and Ops are the culprits, first the one to blame; Evidence is
+	// the ids of the fewest operations that show it, in the order that makes
+	// the contradiction plain. Orders names orders, for duplicate-order.
+	Workers  []histories.Process `json:"workers,omitempty"`
+	Ops      []int64             `json:"ops,omitempty"`
+	Evidence []int64             `json:"evidence,omitempty"`
+	Orders   []string            `json:"orders,omitempty"`
+	// From and To bound the violation in time (ns): the overlap of a double
+	// hold, the reach of a stale write.
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+	// Faults are the nemesis events in force, by index into History.Marks.
+	Faults []int `json:"faults,omitempty"`
+	// Units, for business properties: over the stock, leaked or invented.
+	Units int64 `json:"units,omitempty"`
+}
+
+// Result is the verdict on one property over the whole history.
+type Result struct {
+	Property Property `json:"property"`
+	Level    Level    `json:"level"`
+	Outcome  Outcome  `json:"outcome"`
+	Reason   string   `json:"reason,omitempty"` // of unknown
+	Count    int      `json:"count"`            // of violations, listed or not
+	Method   string   `json:"method,omitempty"` // how it was decided: "exact", "porcupine", "exact, porcupine agrees on 12 of 14 keys"
+}
+
+// Warning is no violation, but worth a look.
+type Warning struct {
+	Word string `json:"word"` // "lock-busy", "low-stock", "slow-grants", "renewals-missed"
+	Text string `json:"text"`
+}
+
+// Counts are the numbers beside a verdict.
+type Counts struct {
+	Ops       int            `json:"ops"`
+	Grants    int            `json:"grants"`
+	Outcomes  map[string]int `json:"outcomes"` // "sell ok", "sell fail busy", "acquire info", …
+	Sold      int64          `json:"sold"`     // units in accepted orders
+	Had       int64          `json:"had"`      // units that existed, of the keys touched
+	Oversold  int64          `json:"oversold"` // units sold above what existed, over all keys
+	Settled   int            `json:"settled"`  // unknown sells that the audit settled
+	StillOpen int            `json:"unknown"`  // unknown sells that it did not
+}
+
+// Verdict is the judgement on one history.
+type Verdict struct {
+	Outcome    Outcome           `json:"outcome"`
+	Reason     string            `json:"reason,omitempty"` // of unknown, for the whole run: it meant too little
+	Levels     map[Level]Outcome `json:"levels"`
+	Results    []Result          `json:"results"`
+	Violations []Violation       `json:"violations"` // by time, at most MaxListed per property
+	Warnings   []Warning         `json:"warnings,omitempty"`
+	Counts     Counts            `json:"counts"`
+	Source     string            `json:"source"` // "simulated Redis", "Redis 7.0.15"
+	Notes      []string          `json:"notes,omitempty"`
+}
+
+// First is the first violation by time, nil if there is none.
+func (v *Verdict) First() *Violation {
+	if len(v.Violations) == 0 {
+		return nil
+	}
+	return &v.Violations[0]
+}

@@ -1,0 +1,150 @@
+// Package cluster says what a cluster is: something that runs servers and
+// workers, keeps the time, and can be hurt.
+//
+// There are two: cluster/sim simulates everything in virtual time, so that
+// one seed decides a whole run; cluster/docker runs real servers in
+// containers and workers as processes. Everything else in lockcheck (the
+// designs, the workload, the nemeses, the checker, the report) is the same on
+// both and sees only the interfaces of this package and of workload/env.
+//
+// Start with Provider, which lends a Cluster for each cell of a run, and with
+// Cluster itself.
+package cluster
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/workload/env"
+)
+
+// Kind is a shape of the lock service.
+type Kind string
+
+// The shapes of lock services.
+const (
+	NoLock       Kind = ""              // the design needs none (SQL designs)
+	Single       Kind = "single"        // one Redis: redis-1
+	Sentinel     Kind = "sentinel"      // redis-1 (master), redis-2, redis-3, sentinel-1 … sentinel-3
+	Independent3 Kind = "independent-3" // redis-1 … redis-3, no replication
+	Independent5 Kind = "independent-5" // redis-1 … redis-5, no replication
+	RedisCluster Kind = "redis-cluster" // redis-1 … redis-3 masters, redis-4 … redis-6 their replicas
+)
+
+// Topology is what a design needs to run on.
+type Topology struct {
+	Lock        Kind
+	Stock       bool   // a separate Redis for the stock, named stock-1, that no role but "stock" hits
+	SQL         bool   // a MariaDB, named sql-1
+	Queue       bool   // a RabbitMQ (sim: a Redis Stream), named queue-1
+	Persistence string // of the lock's nodes: "none" (default), "everysec", "always"
+}
+
+// Phase is what workers do at the moment. The director moves it forward.
+type Phase int32
+
+// The phases of a run, in order.
+const (
+	Running Phase = iota // buy, under faults
+	Quiet                // finish what was begun, then wait
+	Final                // one last attempt each: can the lock be had again?
+	Done                 // end
+)
+
+var phases = [...]string{"running", "quiet", "final", "done"}
+
+func (p Phase) String() string { return phases[p] }
+
+// Wire is a worker's link with the harness.
+type Wire interface {
+	// Emit records an event before the worker takes its next step. Time is
+	// set by Emit if zero.
+	Emit(histories.Event)
+	Phase() Phase
+}
+
+// Worker is the program of one worker. spec is whatever the run gave to
+// Options.Spec; e.Worker is the worker's number. It returns when the phase is
+// Done.
+type Worker func(ctx context.Context, spec []byte, e *env.Env, w Wire) error
+
+// Options are what a cell wants of a cluster. The zero value of a field is
+// its documented default.
+type Options struct {
+	Topology Topology
+	Seed     uint64
+	Program  Worker // of every worker (sim); docker starts `lockcheck worker`, which runs the same
+	Spec     []byte // JSON, for Program
+	Workers  int    // how many; default 10
+	PerHost  int    // workers that share one process; default 1
+
+	// Emit records events. It is called by one goroutine at a time, in the
+	// order in which events arrived.
+	Emit func(histories.Event)
+
+	CallTimeout time.Duration // of one request of a worker; default 1 s
+	DownAfter   time.Duration // of Sentinel; default 800 ms
+}
+
+// Effect is what injecting a fault did.
+type Effect struct {
+	Targets []string // roles resolved to names
+	Proof   string   // what showed that it bit: "redis-1 does not answer PING (timeout)"
+}
+
+// ErrUnavailable says that this cluster cannot have that fault, and why.
+var ErrUnavailable = errors.New("fault not available here")
+
+// Cluster is one set of servers and workers for the length of one cell.
+// Hosts of workers are named worker-0, worker-1, … by their first worker.
+type Cluster interface {
+	// Source tells people where a verdict comes from: "simulated Redis",
+	// "Redis 7.0.15".
+	Source() string
+	// Nodes are the names of the servers.
+	Nodes() []string
+	// Env is the director's own world: it sees all servers, no fault touches
+	// its links, and its calls are recorded nowhere.
+	Env() *env.Env
+
+	// Run calls director in this cluster's time and returns when it has
+	// returned and all that was started has ended or been ended. Now, Sleep,
+	// Await, Go and the rest may only be called inside it.
+	Run(ctx context.Context, director func(context.Context) error) error
+	// Now is the time since the start of Run.
+	Now() time.Duration
+	Sleep(ctx context.Context, d time.Duration) error
+	// Await waits until ready, which is looked at after each recorded event
+	// and at least every few milliseconds. It reports false after limit.
+	Await(ctx context.Context, limit time.Duration, ready func() bool) bool
+	// Go runs f beside the director.
+	Go(ctx context.Context, name string, f func(context.Context))
+
+	// StartWorkers starts all workers; SetPhase moves them on;
+	// AwaitWorkers waits until all have ended, for limit at most, kills the
+	// others and names them.
+	StartWorkers(ctx context.Context) error
+	SetPhase(Phase)
+	AwaitWorkers(ctx context.Context, limit time.Duration) (killed []string, err error)
+
+	// Inject does a fault and looks whether it bit. Roles in the fault are
+	// resolved: "master", "replicas", "sentinels", "workers", "half-workers",
+	// "stock", "sql", "locks" (every node of the lock service).
+	// ErrUnavailable: this cluster cannot have it.
+	Inject(ctx context.Context, f histories.Fault) (Effect, error)
+	// Heal undoes every fault: starts, resumes, reconnects, sets clocks right.
+	Heal(ctx context.Context) error
+	// Healthy waits until every server answers and replication is in order.
+	Healthy(ctx context.Context, limit time.Duration) error
+}
+
+// Provider lends clusters.
+type Provider interface {
+	// Cell lends a cluster that is well and empty. One at a time per
+	// Provider for docker; any number for sim.
+	Cell(ctx context.Context, o Options) (Cluster, error)
+	// Close removes everything that the provider made. ctx bounds it.
+	Close(ctx context.Context) error
+}

@@ -1,0 +1,46 @@
+package histories
+
+import "time"
+
+// Format is the version of the history format that this package writes. A
+// history of another version is refused, never guessed at.
+const Format = "lockcheck/1"
+
+// Header is the first line of a history: what ran, on what, with which
+// settings. It has all that a checker needs to know besides the events, and
+// nothing that differs between two runs of one seed.
+type Header struct {
+	Format   string            `json:"format"`
+	Design   string            `json:"design,omitempty"`
+	Nemesis  string            `json:"nemesis,omitempty"`
+	Workload string            `json:"workload,omitempty"`
+	Cluster  string            `json:"cluster,omitempty"` // "sim" or "docker"
+	Source   string            `json:"source,omitempty"`  // for people: "simulated Redis", "Redis 7.0.15"
+	Seed     uint64            `json:"seed,omitempty"`
+	Version  string            `json:"version,omitempty"`  // of lockcheck
+	Settings map[string]string `json:"settings,omitempty"` // every flag, by name
+	Lock     LockSpec          `json:"lock"`
+	Initial  int64             `json:"initial"`          // units that each stock key starts with …
+	Stock    map[string]int64  `json:"stock,omitempty"`  // … but for these
+	MaxDelay time.Duration     `json:"max-delay"`        // ns: a request may act this long after its time-out
+	Expect   map[string]string `json:"expect,omitempty"` // corpus: property → what to blame; {"verdict":"valid"}
+}
+
+// LockSpec is what the lock under test promises.
+type LockSpec struct {
+	None      bool          `json:"none,omitempty"`      // the design uses no lock
+	TTL       time.Duration `json:"ttl"`                 // ns; 0: no lease, held until release
+	Grace     time.Duration `json:"grace"`               // ns after the ttl by which a free lock must be obtainable
+	Reentrant bool          `json:"reentrant,omitempty"` // the same worker may take it again
+	Deadline  bool          `json:"deadline,omitempty"`  // grants carry until
+	Notice    bool          `json:"notice,omitempty"`    // loss is told (lost)
+	Fenced    bool          `json:"fenced,omitempty"`    // grants carry fence
+}
+
+// StockOf is the number of units that a stock key starts with.
+func (h Header) StockOf(key string) int64 {
+	if n, ok := h.Stock[key]; ok {
+		return n
+	}
+	return h.Initial
+}
