@@ -20,65 +20,15 @@ import (
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
-// Kind is a shape of the lock service.
-type Kind string
-
-// The shapes of lock services.
-const (
-	NoLock       Kind = ""              // the design needs none (SQL designs)
-	Single       Kind = "single"        // one Redis: redis-1
-	Sentinel     Kind = "sentinel"      // redis-1 (master), redis-2, redis-3, sentinel-1 … sentinel-3
-	Independent3 Kind = "independent-3" // redis-1 … redis-3, no replication
-	Independent5 Kind = "independent-5" // redis-1 … redis-5, no replication
-	RedisCluster Kind = "redis-cluster" // redis-1 … redis-3 masters, redis-4 … redis-6 their replicas
-)
-
-// Topology is what a design needs to run on.
-type Topology struct {
-	Lock        Kind
-	Stock       bool   // a separate Redis for the stock, named stock-1, that no role but "stock" hits
-	SQL         bool   // a MariaDB, named sql-1
-	Queue       bool   // a RabbitMQ (sim: a Redis Stream), named queue-1
-	Persistence string // of the lock's nodes: "none" (default), "everysec", "always"
-}
-
-// Phase is what workers do at the moment. The director moves it forward.
-type Phase int32
-
-// The phases of a run, in order.
-const (
-	Running Phase = iota // buy, under faults
-	Quiet                // finish what was begun, then wait
-	Final                // one last attempt each: can the lock be had again?
-	Done                 // end
-)
-
-var phases = [...]string{"running", "quiet", "final", "done"}
-
-func (p Phase) String() string { return phases[p] }
-
-// Wire is a worker's link with the harness.
-type Wire interface {
-	// Emit records an event before the worker takes its next step. Time is
-	// set by Emit if zero.
-	Emit(histories.Event)
-	Phase() Phase
-}
-
-// Worker is the program of one worker. spec is whatever the run gave to
-// Options.Spec; e.Worker is the worker's number. It returns when the phase is
-// Done.
-type Worker func(ctx context.Context, spec []byte, e *env.Env, w Wire) error
-
 // Options are what a cell wants of a cluster. The zero value of a field is
 // its documented default.
 type Options struct {
-	Topology Topology
+	Topology env.Topology
 	Seed     uint64
-	Program  Worker // of every worker (sim); docker starts `lockcheck worker`, which runs the same
-	Spec     []byte // JSON, for Program
-	Workers  int    // how many; default 10
-	PerHost  int    // workers that share one process; default 1
+	Program  env.Worker // of every worker (sim); docker starts `lockcheck worker`, which runs the same
+	Spec     []byte     // JSON, for Program
+	Workers  int        // how many; default 10
+	PerHost  int        // workers that share one process; default 1
 
 	// Emit records events. It is called by one goroutine at a time, in the
 	// order in which events arrived.
@@ -126,7 +76,7 @@ type Cluster interface {
 	// AwaitWorkers waits until all have ended, for limit at most, kills the
 	// others and names them.
 	StartWorkers(ctx context.Context) error
-	SetPhase(Phase)
+	SetPhase(env.Phase)
 	AwaitWorkers(ctx context.Context, limit time.Duration) (killed []string, err error)
 
 	// Inject does a fault and looks whether it bit. Roles in the fault are

@@ -8,8 +8,9 @@
 // rejects what is not allowed.
 //
 // Start with Env. The interfaces are implemented by cluster/sim and
-// cluster/docker; errors and their classification are in outcome.go. The
-// package imports nothing else of lockcheck.
+// cluster/docker; errors and their classification are in outcome.go, what the
+// harness and a worker say to each other in harness.go. The package imports
+// only histories.
 package env
 
 import (

@@ -1,0 +1,56 @@
+package env
+
+import (
+	"context"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// Kind is a shape of the lock service.
+type Kind string
+
+// The shapes of lock services.
+const (
+	NoLock       Kind = ""              // the design needs none (SQL designs)
+	Single       Kind = "single"        // one Redis: redis-1
+	Sentinel     Kind = "sentinel"      // redis-1 (master), redis-2, redis-3, sentinel-1 … sentinel-3
+	Independent3 Kind = "independent-3" // redis-1 … redis-3, no replication
+	Independent5 Kind = "independent-5" // redis-1 … redis-5, no replication
+	RedisCluster Kind = "redis-cluster" // redis-1 … redis-3 masters, redis-4 … redis-6 their replicas
+)
+
+// Topology is what a design needs to run on.
+type Topology struct {
+	Lock        Kind
+	Stock       bool   // a separate Redis for the stock, named stock-1; else the stock is on the lock's master
+	SQL         bool   // a MariaDB, named sql-1
+	Queue       bool   // a RabbitMQ (sim: a Redis Stream), named queue-1
+	Persistence string // of the lock's nodes: "none" (default), "everysec", "always"
+}
+
+// Phase is what workers do at the moment. The harness moves it forward.
+type Phase int32
+
+// The phases of a run, in order.
+const (
+	Running Phase = iota // buy, under faults
+	Quiet                // finish what was begun, then wait
+	Final                // one last attempt each: can the lock be had again?
+	Done                 // end
+)
+
+var phases = [...]string{"running", "quiet", "final", "done"}
+
+func (p Phase) String() string { return phases[p] }
+
+// Wire is a worker's link with the harness. Designs do not see it.
+type Wire interface {
+	// Emit records an event before the worker takes its next step. It sets
+	// the time if that is zero.
+	Emit(histories.Event)
+	Phase() Phase
+}
+
+// Worker is the program of one worker. spec is JSON from the run; e.Worker
+// is the worker's number. It returns when the phase is Done.
+type Worker func(ctx context.Context, spec []byte, e *Env, w Wire) error
