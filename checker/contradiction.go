@@ -1,0 +1,9 @@
+package checker
+
+// contradiction is the smallest set of operations that an exact check found
+// to fit no order at all.
+type contradiction struct {
+	Ops      []int64 // ids, in the order that makes it plain
+	From, To int64   // ns: what it spans
+	Why      string  // one sentence
+}
