@@ -1,0 +1,152 @@
+// Package nemesis hurts clusters, on purpose and on record.
+//
+// A nemesis is a way of making schedules. A Schedule is data: episodes of
+// steps, each of which waits (for a time, or for something to happen in the
+// run) and then injects one fault. It is printed, saved with the run,
+// replayed on either cluster and shrunk. Run plays it and records each fault
+// with the proof that it bit.
+//
+// Start with Catalogue, the table of nemeses, then Schedule. Rare windows are
+// hit by aiming (Trigger: "right after the next grant of a key that was
+// free"), not by luck.
+//
+// The package imports only histories. What it hurts is behind World; what can
+// be done to it is histories.Fault.
+package nemesis
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Params are what a plan is made for. All times are durations of the run.
+type Params struct {
+	TimeLimit time.Duration // no episode begins later
+	Interval  time.Duration // between the starts of two episodes; default 9 s
+	TTL       time.Duration // of the design's lock; 0: it has none
+	LongWork  time.Duration // the shortest of the long critical sections: what aimed faults wait for
+	Workers   int
+	Servers   int    // of the lock service, named redis-1 …; 0: none
+	Replicas  bool   // the lock service has replicas and fails over
+	SQL       bool   // there is a SQL server
+	Lockless  bool   // the design takes no lock: faults aim at sales
+	Only      string // play only the variant of this name, for nemeses that have several
+	Rand      *rand.Rand
+}
+
+// Nemesis is one way to hurt a cluster.
+type Nemesis struct {
+	Name    string
+	Summary string
+	// Variants are the names of the episodes that the plan takes turns with.
+	Variants []Variant
+	// Needs says why the nemesis cannot be had for these parameters; nil if
+	// it can. It refuses rather than do less.
+	Needs func(Params) error
+}
+
+// Variant makes one kind of episode.
+type Variant struct {
+	Name string
+	// Fits reports whether the variant makes sense; nil: always.
+	Fits func(Params) bool
+	Plan func(Params) []Step
+}
+
+// firstEpisode is when a run has warmed up and has grants to lose.
+const firstEpisode = 2 * time.Second
+
+// Plan makes the nemesis' schedule: one episode each interval, its variants
+// in turn, moments jittered by p.Rand.
+func (n Nemesis) Plan(p Params) ([]Episode, error) {
+	if n.Needs != nil {
+		if err := n.Needs(p); err != nil {
+			return nil, fmt.Errorf("nemesis %s: %w", n.Name, err)
+		}
+	}
+	fitting := slices.DeleteFunc(slices.Clone(n.Variants), func(v Variant) bool {
+		return v.Fits != nil && !v.Fits(p) || p.Only != "" && p.Only != v.Name
+	})
+	if len(n.Variants) > 0 && len(fitting) == 0 {
+		return nil, fmt.Errorf("nemesis %s: none of its faults fits this topology", n.Name)
+	}
+	var episodes []Episode
+	interval := cmp.Or(p.Interval, 9*time.Second)
+	for at, i := firstEpisode, 0; at < p.TimeLimit && len(fitting) > 0; at, i = at+interval, i+1 {
+		v := fitting[i%len(fitting)]
+		jitter := time.Duration(p.Rand.Int64N(int64(time.Second)))
+		episodes = append(episodes, Episode{Name: v.Name, At: at + jitter, Steps: v.Plan(p)})
+	}
+	return episodes, nil
+}
+
+// ErrUnknown says that there is no nemesis of that name.
+var ErrUnknown = errors.New("unknown nemesis")
+
+// Plan makes the schedule of a nemesis as the command line names it: one
+// name, several joined by + in one run, or "mixed" for all in one run.
+func Plan(name string, p Params) (Schedule, error) {
+	s := Schedule{Format: Format, Nemesis: name}
+	parts := strings.Split(name, "+")
+	if name == Mixed {
+		parts = mixable(p)
+	}
+	for i, part := range parts {
+		n, ok := Find(part)
+		if !ok {
+			return Schedule{}, fmt.Errorf("%w %q", ErrUnknown, part)
+		}
+		// Episodes are played one after another: several nemeses share the
+		// time by taking turns.
+		q := p
+		q.Interval = cmp.Or(p.Interval, 9*time.Second) * time.Duration(len(parts))
+		episodes, err := n.Plan(q)
+		if err != nil {
+			return Schedule{}, err
+		}
+		for j := range episodes {
+			episodes[j].At += q.Interval / time.Duration(len(parts)) * time.Duration(i)
+		}
+		s.Episodes = append(s.Episodes, episodes...)
+	}
+	slices.SortStableFunc(s.Episodes, func(a, b Episode) int { return cmp.Compare(a.At, b.At) })
+	s.Episodes = slices.DeleteFunc(s.Episodes, func(e Episode) bool { return e.At >= p.TimeLimit })
+	return s, nil
+}
+
+// Mixed is the name of all nemeses in one run.
+const Mixed = "mixed"
+
+func mixable(p Params) []string {
+	var names []string
+	for _, n := range Catalogue {
+		if len(n.Variants) > 0 && (n.Needs == nil || n.Needs(p) == nil) {
+			names = append(names, n.Name)
+		}
+	}
+	p.Rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	return names
+}
+
+// Find looks a nemesis up by name.
+func Find(name string) (Nemesis, bool) {
+	i := slices.IndexFunc(Catalogue, func(n Nemesis) bool { return n.Name == name })
+	if i < 0 {
+		return Nemesis{}, false
+	}
+	return Catalogue[i], true
+}
+
+// Names lists the catalogue.
+func Names() []string {
+	names := make([]string, len(Catalogue))
+	for i, n := range Catalogue {
+		names[i] = n.Name
+	}
+	return names
+}

@@ -1,0 +1,285 @@
+package nemesis
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+func params(seed uint64) Params {
+	return Params{
+		TimeLimit: 30 * time.Second, TTL: 5 * time.Second, LongWork: 2 * time.Second,
+		Workers: 10, Servers: 3, Replicas: true, SQL: true, Rand: rand.New(rand.NewPCG(seed, 1)),
+	}
+}
+
+func TestEveryPlanIsAValidScheduleAndOneSeedMakesOnePlan(t *testing.T) {
+	for _, n := range Catalogue {
+		for _, only := range variantNames(n) {
+			t.Run(n.Name+"/"+only, func(t *testing.T) {
+				p, q := params(7), params(7)
+				p.Only, q.Only = only, only
+				p.Replicas = only != "restart-keep"
+				q.Replicas = p.Replicas
+				if only == "restart-keep" {
+					p.Servers, q.Servers = 0, 0
+				}
+				s, err := Plan(n.Name, p)
+				if err != nil {
+					t.Fatal(err)
+				}
+				again, _ := Plan(n.Name, q)
+				if diff := cmp.Diff(s, again); diff != "" {
+					t.Errorf("the same seed made another plan:\n%s", diff)
+				}
+				if n.Name != None && len(s.Episodes) == 0 {
+					t.Error("no episode in 30 s")
+				}
+				var buf bytes.Buffer
+				if err := json.NewEncoder(&buf).Encode(s); err != nil {
+					t.Fatal(err)
+				}
+				read, err := ReadSchedule(&buf)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(s, read); diff != "" {
+					t.Errorf("reading back what was written:\n%s", diff)
+				}
+			})
+		}
+	}
+}
+
+func variantNames(n Nemesis) []string {
+	if len(n.Variants) == 0 {
+		return []string{""}
+	}
+	var names []string
+	for _, v := range n.Variants {
+		names = append(names, v.Name)
+	}
+	return names
+}
+
+func TestPlansThatCannotBeHadAreRefusedWithTheReason(t *testing.T) {
+	tests := map[string]struct {
+		change func(*Params)
+		name   string
+		want   string
+	}{
+		"failover without replicas":    {func(p *Params) { p.Replicas = false }, "failover", "no replica"},
+		"delay at COMMIT without SQL":  {func(p *Params) { p.SQL = false }, "delay", "no SQL server"},
+		"eviction without Redis":       {func(p *Params) { p.Servers = 0 }, "evict", "no Redis"},
+		"one of a sum cannot be had":   {func(p *Params) { p.Replicas = false }, "kill+failover", "no replica"},
+		"a name that nobody has heard": {func(*Params) {}, "kill+earthquake", "unknown nemesis"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := params(1)
+			test.change(&p)
+			if _, err := Plan(test.name, p); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("Plan(%s) = %v, want an error about %q", test.name, err, test.want)
+			}
+		})
+	}
+}
+
+func TestMixedTakesTurnsAndKeepsTheInterval(t *testing.T) {
+	s, err := Plan(Mixed, params(3))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Episodes) < 3 {
+		t.Errorf("only %d episodes in 30 s", len(s.Episodes))
+	}
+	for i := 1; i < len(s.Episodes); i++ {
+		if gap := s.Episodes[i].At - s.Episodes[i-1].At; gap < 7*time.Second {
+			t.Errorf("episodes %d and %d begin %v apart", i-1, i, gap)
+		}
+	}
+}
+
+func TestSchedulesWithMistakesAreRefused(t *testing.T) {
+	tests := map[string]struct{ text, want string }{
+		"not JSON":         {"kill it", "schedule:"},
+		"another version":  {`{"format":"lockcheck-schedule/9"}`, `"lockcheck-schedule/9"`},
+		"an unknown fault": {`{"format":"lockcheck-schedule/1","episodes":[{"steps":[{"fault":{"f":"burn"}}]}]}`, `"burn"`},
+		"an unknown field": {`{"format":"lockcheck-schedule/1","epizodes":[]}`, "epizodes"},
+		"an empty trigger": {`{"format":"lockcheck-schedule/1","episodes":[{"steps":[{"on":{"f":[]},"fault":{"f":"kill"}}]}]}`, "waits for nothing"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if _, err := ReadSchedule(strings.NewReader(test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("err = %v, want one about %s", err, test.want)
+			}
+		})
+	}
+}
+
+// script is a world in which the events of a script happen one by one
+// whenever the nemesis waits.
+type script struct {
+	now      time.Duration
+	watch    *Watch
+	coming   []histories.Event
+	injected []histories.Fault
+	recorded []histories.Event
+	refuse   string // a fault that cannot be had
+}
+
+func (s *script) Now() time.Duration { return s.now }
+
+func (s *script) Sleep(_ context.Context, d time.Duration) error {
+	for end := s.now + d; s.now < end; {
+		if !s.next(end) {
+			s.now = end
+		}
+	}
+	return nil
+}
+
+func (s *script) Await(_ context.Context, limit time.Duration, ready func() bool) bool {
+	for end := s.now + limit; s.now < end; {
+		if ready() {
+			return true
+		}
+		if !s.next(end) {
+			s.now = end
+		}
+	}
+	return ready()
+}
+
+// next lets the next event happen, if it does before end.
+func (s *script) next(end time.Duration) bool {
+	if len(s.coming) == 0 || time.Duration(s.coming[0].Time) > end {
+		return false
+	}
+	e := s.coming[0]
+	s.coming = s.coming[1:]
+	s.now = max(s.now, time.Duration(e.Time))
+	s.watch.See(e)
+	return true
+}
+
+func (s *script) Inject(_ context.Context, f histories.Fault) ([]string, string, error) {
+	s.injected = append(s.injected, f)
+	if f.F == s.refuse {
+		return nil, "", errors.New("not here")
+	}
+	return f.Targets, "it bit", nil
+}
+
+func (s *script) Record(e histories.Event) { s.recorded = append(s.recorded, e) }
+
+func at(d time.Duration, e histories.Event) histories.Event {
+	e.Time = int64(d)
+	return e
+}
+
+func play(t *testing.T, coming []histories.Event, steps ...Step) (*script, error) {
+	t.Helper()
+	w := &script{watch: &Watch{}, coming: coming}
+	sched := Schedule{Format: Format, Episodes: []Episode{{Name: "e", At: time.Second, Steps: steps}}}
+	return w, Run(t.Context(), w, sched, w.watch, 20*time.Second)
+}
+
+// sale is the beginning of a sell by worker p: its lock is granted at ok.
+func sale(p histories.Process, op int64, key string, ok, work time.Duration) []histories.Event {
+	return []histories.Event{
+		at(ok-2, histories.Event{Process: p, Type: histories.Invoke, F: histories.Sell, Op: op, Work: int64(work)}),
+		at(ok-1, histories.Event{Process: p, Type: histories.Invoke, F: histories.Acquire, Op: op + 1, Parent: op, Key: key}),
+		at(ok, histories.Event{Process: p, Type: histories.OK, F: histories.Acquire, Op: op + 1, Parent: op}),
+	}
+}
+
+func join(parts ...[]histories.Event) []histories.Event {
+	var all []histories.Event
+	for _, p := range parts {
+		all = append(all, p...)
+	}
+	return all
+}
+
+var killHolder = Step{
+	On:    &Trigger{F: []string{histories.Acquire}, Free: true, MinWork: 2 * time.Second, Within: 5 * time.Second},
+	Fault: histories.Fault{F: histories.Kill, Targets: []string{Holder, KeyMaster}},
+}
+
+func TestTheAimIsALongGrantOfAKeyThatWasFree(t *testing.T) {
+	w, err := play(t, join(
+		sale(1, 10, "busy", 500*time.Millisecond, 3*time.Second), // held when the trigger is armed
+		sale(2, 20, "short", 1500*time.Millisecond, time.Millisecond),
+		[]histories.Event{
+			at(1600*time.Millisecond, histories.Event{Process: 1, Type: histories.Invoke, F: histories.Release, Op: 13, Key: "busy"}),
+			at(1601*time.Millisecond, histories.Event{Process: 1, Type: histories.OK, F: histories.Release, Op: 13}),
+		},
+		sale(3, 30, "busy", 1700*time.Millisecond, 3*time.Second), // free now, but not then
+		sale(4, 40, "free", 1800*time.Millisecond, 3*time.Second),
+		sale(5, 50, "free2", 1900*time.Millisecond, 3*time.Second),
+	), killHolder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"worker-4", "key:free"}
+	if len(w.injected) != 1 || !cmp.Equal(w.injected[0].Targets, want) {
+		t.Errorf("injected %+v, want one kill of %v", w.injected, want)
+	}
+	if got := w.recorded; len(got) != 1 || got[0].Proof != "it bit" || got[0].Process != histories.Nemesis || time.Duration(got[0].Time) != 1800*time.Millisecond {
+		t.Errorf("recorded %+v", got)
+	}
+}
+
+func TestAnEpisodeWhoseAimNeverComesOnlyHeals(t *testing.T) {
+	w, err := play(t, nil, Step{Fault: histories.Fault{F: histories.Partition}}, killHolder, heal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var did []string
+	for _, f := range w.injected {
+		did = append(did, f.F)
+	}
+	if want := []string{histories.Partition, histories.Heal}; !cmp.Equal(did, want) {
+		t.Errorf("did %v, want %v", did, want)
+	}
+	if w.now != 6*time.Second {
+		t.Errorf("healed at %v, want 1 s + the 5 s of waiting", w.now)
+	}
+}
+
+func TestAFaultThatCannotBeHadIsRecordedAndReported(t *testing.T) {
+	w := &script{watch: &Watch{}, refuse: histories.Evict}
+	err := Run(t.Context(), w, Schedule{Episodes: []Episode{{Steps: []Step{{Fault: histories.Fault{F: histories.Evict}}}}}}, w.watch, time.Second)
+	if err == nil || len(w.recorded) != 1 || w.recorded[0].Error == "" || w.recorded[0].Proof != "" {
+		t.Errorf("err %v, recorded %+v", err, w.recorded)
+	}
+}
+
+func TestNothingIsInjectedAfterTheEnd(t *testing.T) {
+	w := &script{watch: &Watch{}}
+	s := Schedule{Episodes: []Episode{
+		{At: time.Second, Steps: []Step{{Fault: histories.Fault{F: histories.Kill}}, {After: 5 * time.Second, Fault: histories.Fault{F: histories.Start}}}},
+		{At: 2 * time.Second, Steps: []Step{{Fault: histories.Fault{F: histories.Kill}}}},
+	}}
+	if err := Run(t.Context(), w, s, w.watch, 3*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range w.recorded {
+		if time.Duration(e.Time) >= 3*time.Second {
+			t.Errorf("%s at %v, after the end", e.F, time.Duration(e.Time))
+		}
+	}
+	if len(w.injected) != 2 {
+		t.Errorf("%d faults, want the kills at 1 s and 2 s", len(w.injected))
+	}
+}

@@ -1,0 +1,311 @@
+package nemesis
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// The episodes of the catalogue. Each is a few lines of data; the comments
+// say why the steps are what they are.
+
+// longGrant waits for a worker to begin a long critical section; free: under
+// a key that is not locked in a stale replica already. A design without lock
+// has only its sales to aim at.
+func longGrant(p Params, free bool) *Trigger {
+	if p.Lockless {
+		return &Trigger{F: []string{histories.Sell}}
+	}
+	return &Trigger{F: []string{histories.Acquire}, Free: free, MinWork: p.LongWork}
+}
+
+func step(f histories.Fault) Step { return Step{Fault: f} }
+
+func after(d time.Duration, f histories.Fault) Step { return Step{After: d, Fault: f} }
+
+func on(t *Trigger, f histories.Fault) Step { return Step{On: t, Fault: f} }
+
+// between draws a duration from [lo, hi).
+func (p Params) between(lo, hi time.Duration) time.Duration {
+	return lo + time.Duration(p.Rand.Int64N(int64(hi-lo)))
+}
+
+// lease is the ttl, or what stands for it where the design has none.
+func (p Params) lease() time.Duration {
+	if p.TTL > 0 {
+		return p.TTL
+	}
+	return 3 * time.Second
+}
+
+// server is a server that a client talks to: the master, one of several
+// independent ones, or the SQL server.
+func (p Params) server() string {
+	switch {
+	case p.Servers == 0:
+		return "sql"
+	case p.Replicas:
+		return "master"
+	}
+	return fmt.Sprintf("redis-%d", 1+p.Rand.IntN(p.Servers))
+}
+
+// same is the name under which the server that was just hit is found again:
+// another may be master by then.
+func same(target string) string {
+	if target == "master" {
+		return "old-master"
+	}
+	return target
+}
+
+var promoted = &Trigger{F: []string{histories.Promoted}, Within: 12 * time.Second}
+
+// lostGrant: the grant of a key that was free at the cut is known to the
+// master alone, and dies with it. The hold must outlast the promotion.
+//
+//	replicas ──cut──────────────────────────── promoted ── grant to B
+//	master        grant to A ── killed              ▲
+//	A                 [───────── believes ──────────┼───────────]
+func lostGrant(p Params) []Step {
+	return []Step{
+		step(histories.Fault{F: histories.Partition, From: []string{"master"}, To: []string{"replicas"}}),
+		on(longGrant(p, true), histories.Fault{F: histories.Kill, Targets: []string{KeyMaster}}),
+		heal,
+		{On: promoted, After: time.Second, Fault: histories.Fault{F: histories.Start, Targets: []string{"old-master"}}},
+	}
+}
+
+func killServer(mode string) func(Params) []Step {
+	return func(p Params) []Step {
+		target := p.server()
+		return []Step{
+			after(p.between(0, 2*time.Second), histories.Fault{F: histories.Kill, Targets: []string{target}, Mode: mode}),
+			after(p.between(time.Second, 4*time.Second), histories.Fault{F: histories.Start, Targets: []string{same(target)}}),
+		}
+	}
+}
+
+// restartEmpty brings the servers back before Sentinel notices: the replicas
+// then copy the empty master. Of independent servers it takes a majority.
+func restartEmpty(p Params) []Step {
+	targets := []string{"master"}
+	if !p.Replicas {
+		targets = nil
+		for i := range p.Servers/2 + 1 {
+			targets = append(targets, fmt.Sprintf("redis-%d", i+1))
+		}
+	}
+	steps := []Step{on(longGrant(p, false), histories.Fault{F: histories.Kill, Targets: targets[:1], Mode: "process"})}
+	for i, target := range targets {
+		if i > 0 {
+			steps = append(steps, step(histories.Fault{F: histories.Kill, Targets: []string{target}, Mode: "process"}))
+		}
+		steps = append(steps, after(100*time.Millisecond, histories.Fault{F: histories.Start, Targets: []string{same(target)}, Mode: "empty"}))
+	}
+	return steps
+}
+
+func restartSQL(p Params) []Step {
+	return []Step{
+		on(longGrant(p, false), histories.Fault{F: histories.Kill, Targets: []string{"sql"}, Mode: "process"}),
+		after(100*time.Millisecond, histories.Fault{F: histories.Start, Targets: []string{"sql"}}),
+	}
+}
+
+func switchover(p Params) []Step {
+	return []Step{
+		on(longGrant(p, false), histories.Fault{F: histories.Failover, Targets: []string{"master"}}),
+		after(2*time.Second, histories.Fault{F: histories.Heal}),
+	}
+}
+
+// splitBrain leaves half of the workers with the old master, who still
+// answers them, and the rest of the world without it.
+func splitBrain(p Params) []Step {
+	others := []string{"replicas", "sentinels"}
+	return []Step{
+		on(longGrant(p, true), histories.Fault{F: histories.Partition, From: []string{"master", "half-workers"}, To: others}),
+		{On: promoted, After: p.lease(), Fault: histories.Fault{F: histories.Heal}},
+	}
+}
+
+func replicasOff(p Params) []Step {
+	return []Step{
+		step(histories.Fault{F: histories.Partition, From: []string{"master"}, To: []string{"replicas"}}),
+		after(p.between(time.Second, 3*time.Second), histories.Fault{F: histories.Heal}),
+	}
+}
+
+func clientsOff(p Params) []Step {
+	target := "locks"
+	if p.Servers == 0 {
+		target = "sql"
+	}
+	return []Step{
+		step(histories.Fault{F: histories.Partition, From: []string{"half-workers"}, To: []string{target}}),
+		after(p.between(time.Second, 3*time.Second), histories.Fault{F: histories.Heal}),
+	}
+}
+
+// offTheLock cuts the holder off the lock, not off the stock, until its lease
+// is over and someone else has had time to come in.
+func offTheLock(p Params) []Step {
+	return []Step{
+		on(longGrant(p, false), histories.Fault{F: histories.Partition, From: []string{Holder}, To: []string{"locks", "sentinels"}}),
+		after(p.lease()*13/10, histories.Fault{F: histories.Heal}),
+	}
+}
+
+// oneWay lets requests through and swallows the replies.
+func oneWay(p Params) []Step {
+	return []Step{
+		step(histories.Fault{F: histories.Partition, From: []string{"locks"}, To: []string{"half-workers"}, OneWay: true}),
+		after(p.between(time.Second, 3*time.Second), histories.Fault{F: histories.Heal}),
+	}
+}
+
+func pauseHolder(p Params) []Step {
+	return []Step{
+		on(longGrant(p, false), histories.Fault{F: histories.Pause, Targets: []string{Holder}}),
+		after(p.lease()*13/10, histories.Fault{F: histories.Resume, Targets: []string{Holder}}),
+	}
+}
+
+func pauseRenewals(p Params) []Step {
+	return []Step{
+		on(longGrant(p, false), histories.Fault{F: histories.Pause, Targets: []string{Holder}, Step: "renewal"}),
+		after(p.lease()*13/10, histories.Fault{F: histories.Resume, Targets: []string{Holder}, Step: "renewal"}),
+	}
+}
+
+func pauseServer(p Params) []Step {
+	target := p.server()
+	return []Step{
+		step(histories.Fault{F: histories.Pause, Targets: []string{target}}),
+		after(p.between(500*time.Millisecond, 4*time.Second), histories.Fault{F: histories.Resume, Targets: []string{same(target)}}),
+	}
+}
+
+// pauseNearTTL freezes the holder right after its grant and lets it go on a
+// moment before (or after) its lease ends: the narrowest stale write.
+func pauseNearTTL(sign time.Duration) func(Params) []Step {
+	return func(p Params) []Step {
+		return []Step{
+			on(longGrant(p, false), histories.Fault{F: histories.Pause, Targets: []string{Holder}}),
+			after(p.TTL+sign*p.TTL/50, histories.Fault{F: histories.Resume, Targets: []string{Holder}}),
+		}
+	}
+}
+
+// serverForward ends every lease at once.
+func serverForward(p Params) []Step {
+	return []Step{
+		on(longGrant(p, false), histories.Fault{F: histories.Skew, Targets: p.clocks(), Offset: p.lease() + time.Second}),
+		after(3*time.Second, histories.Fault{F: histories.Heal}),
+	}
+}
+
+// clocks are the servers to skew: the one that expires keys, or a majority.
+func (p Params) clocks() []string {
+	if p.Replicas || p.Servers == 1 {
+		return []string{"master"}
+	}
+	var names []string
+	for i := range p.Servers/2 + 1 {
+		names = append(names, fmt.Sprintf("redis-%d", i+1))
+	}
+	return names
+}
+
+func serverBack(p Params) []Step {
+	return []Step{
+		step(histories.Fault{F: histories.Skew, Targets: p.clocks(), Offset: -p.lease()}),
+		after(3*time.Second, histories.Fault{F: histories.Heal}),
+	}
+}
+
+func workerForward(p Params) []Step {
+	worker := fmt.Sprintf("worker-%d", p.Rand.IntN(max(p.Workers, 1)))
+	return []Step{
+		on(longGrant(p, false), histories.Fault{F: histories.Skew, Targets: []string{worker}, Offset: p.lease() + time.Second}),
+		after(3*time.Second, histories.Fault{F: histories.Heal}),
+	}
+}
+
+func drift(p Params) []Step {
+	targets := []string{"half-workers"}
+	if p.Servers > 0 {
+		targets = append(targets, p.server())
+	}
+	return []Step{
+		step(histories.Fault{F: histories.Skew, Targets: targets, Drift: 0.05}),
+		after(5*time.Second, histories.Fault{F: histories.Heal}),
+	}
+}
+
+// strobe jumps to and fro.
+func strobe(p Params) []Step {
+	var steps []Step
+	for range 5 {
+		steps = append(steps,
+			after(200*time.Millisecond, histories.Fault{F: histories.Skew, Targets: p.clocks(), Offset: p.lease() / 2}),
+			after(200*time.Millisecond, histories.Fault{F: histories.Skew, Targets: p.clocks(), Offset: -p.lease() / 2}))
+	}
+	return append(steps, heal)
+}
+
+func lostReplies(p Params) []Step {
+	from := "locks"
+	if p.Servers == 0 {
+		from = "sql"
+	}
+	return []Step{
+		step(histories.Fault{F: histories.Loss, From: []string{from}, To: []string{"workers"}, Rate: 0.1}),
+		after(p.between(2*time.Second, 4*time.Second), histories.Fault{F: histories.Heal}),
+	}
+}
+
+func lostPackets(p Params) []Step {
+	return []Step{
+		step(histories.Fault{F: histories.Loss, From: []string{"master"}, To: []string{"replicas"}, Rate: 0.3}),
+		after(p.between(2*time.Second, 4*time.Second), histories.Fault{F: histories.Heal}),
+	}
+}
+
+// Steps at which a design can be crashed: the places that it marks, and the
+// ones that the stock workload marks for every design.
+var crashSteps = []string{"before-expire", "before-write", "before-order", "before-release"}
+
+func crashAtStep(p Params) []Step {
+	worker := fmt.Sprintf("worker-%d", p.Rand.IntN(max(p.Workers, 1)))
+	return []Step{
+		step(histories.Fault{F: histories.Crash, Targets: []string{worker}, Step: crashSteps[p.Rand.IntN(len(crashSteps))]}),
+	}
+}
+
+func crashHolder(p Params) []Step {
+	return []Step{
+		on(longGrant(p, false), histories.Fault{F: histories.Kill, Targets: []string{Holder}}),
+	}
+}
+
+func evict(p Params) []Step {
+	return []Step{
+		on(longGrant(p, false), histories.Fault{F: histories.Evict, Targets: []string{p.server()}}),
+	}
+}
+
+func slowCommit(p Params) []Step {
+	return []Step{
+		step(histories.Fault{F: histories.Delay, Targets: []string{"workers"}, Step: "commit", For: 50 * time.Millisecond}),
+		after(5*time.Second, histories.Fault{F: histories.Heal}),
+	}
+}
+
+func cutConnection(p Params) []Step {
+	return []Step{
+		on(longGrant(p, false), histories.Fault{F: histories.Kill, Targets: []string{"sql"}, Mode: "connection"}),
+	}
+}

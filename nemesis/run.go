@@ -1,0 +1,126 @@
+package nemesis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// World is what a nemesis needs of a cluster and a run.
+type World interface {
+	Now() time.Duration
+	Sleep(ctx context.Context, d time.Duration) error
+	// Await waits until ready, which is looked at after each event; false
+	// after limit.
+	Await(ctx context.Context, limit time.Duration, ready func() bool) bool
+	// Inject does the fault and answers whom it hit (roles resolved) and what
+	// showed that it bit.
+	Inject(ctx context.Context, f histories.Fault) (targets []string, proof string, err error)
+	Record(histories.Event)
+}
+
+// Run plays a schedule until the moment until, when it leaves the rest (the
+// healing too) to the caller. Faults that could not be injected are recorded
+// with their error, and returned joined.
+func Run(ctx context.Context, w World, s Schedule, watch *Watch, until time.Duration) error {
+	p := player{World: w, watch: watch, until: until}
+	var errs []error
+	for _, e := range s.Episodes {
+		if !p.sleepUntil(ctx, e.At) {
+			break
+		}
+		errs = append(errs, p.episode(ctx, e))
+	}
+	return errors.Join(errs...)
+}
+
+type player struct {
+	World
+	watch *Watch
+	until time.Duration
+}
+
+// sleepUntil reports false if the moment is not before the end.
+func (p player) sleepUntil(ctx context.Context, at time.Duration) bool {
+	if at >= p.until {
+		return false
+	}
+	if d := at - p.Now(); d > 0 {
+		return p.Sleep(ctx, d) == nil
+	}
+	return ctx.Err() == nil
+}
+
+func (p player) episode(ctx context.Context, e Episode) error {
+	var errs []error
+	var last *histories.Event // the last event of a worker that a trigger caught
+	givenUp := false
+	for _, step := range e.Steps {
+		if !givenUp && step.On != nil {
+			hit := p.await(ctx, *step.On)
+			if givenUp = hit == nil; !givenUp && hit.Process >= 0 {
+				last = hit
+			}
+		}
+		if givenUp && !step.Heals() {
+			continue
+		}
+		if !givenUp && !p.sleepUntil(ctx, p.Now()+step.After) {
+			break
+		}
+		errs = append(errs, p.inject(ctx, e.Name, step.Fault, last))
+	}
+	return errors.Join(errs...)
+}
+
+func (p player) await(ctx context.Context, t Trigger) *histories.Event {
+	p.watch.arm(t)
+	limit := min(t.within(), p.until-p.Now())
+	p.Await(ctx, limit, func() bool { return p.watch.hit() != nil })
+	return p.watch.hit()
+}
+
+// inject does one fault and records it. The recorded time is taken before the
+// fault is sent: a worker that is killed certainly believed nothing later.
+func (p player) inject(ctx context.Context, episode string, f histories.Fault, aim *histories.Event) error {
+	f.Targets = resolve(f.Targets, aim)
+	f.From, f.To = resolve(f.From, aim), resolve(f.To, aim)
+	event := histories.Event{Time: int64(p.Now()), Process: histories.Nemesis, Type: histories.Info, F: f.F, Fault: &f, Note: episode}
+	targets, proof, err := p.Inject(ctx, f)
+	event.Targets, event.Proof = targets, proof
+	if err != nil {
+		event.Error = err.Error()
+		err = fmt.Errorf("%s %s: %w", f.F, strings.Join(append(f.Targets, f.From...), " "), err)
+	}
+	p.Record(event)
+	return err
+}
+
+// resolve puts what the trigger caught in place of the names that stand for
+// it: "holder" is its worker, "key-master" the server that has its key.
+func resolve(names []string, aim *histories.Event) []string {
+	if aim == nil {
+		return names
+	}
+	out := make([]string, len(names))
+	for i, name := range names {
+		switch name {
+		case Holder:
+			name = fmt.Sprintf("worker-%d", aim.Process)
+		case KeyMaster:
+			name = "key:" + aim.Key
+		}
+		out[i] = name
+	}
+	return out
+}
+
+// Names that stand for what a trigger caught.
+const (
+	Holder    = "holder"     // the worker whose event it was
+	KeyMaster = "key-master" // the server that has the event's key
+)

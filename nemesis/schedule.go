@@ -1,0 +1,96 @@
+package nemesis
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// Format is the version of the schedule format.
+const Format = "lockcheck-schedule/1"
+
+// Schedule is what a nemesis will do in a run, as data.
+type Schedule struct {
+	Format   string    `json:"format"`
+	Nemesis  string    `json:"nemesis"`
+	Episodes []Episode `json:"episodes"`
+}
+
+// Episode is a few steps that belong together: cut, kill, wait, heal.
+type Episode struct {
+	Name  string        `json:"name"`
+	At    time.Duration `json:"at"` // ns since the start of the run; not before
+	Steps []Step        `json:"steps"`
+}
+
+// Step waits, then injects one fault. An episode whose trigger does not come
+// in time gives up: it skips to its healing steps.
+type Step struct {
+	On    *Trigger        `json:"on,omitempty"`    // wait for this to happen
+	After time.Duration   `json:"after,omitempty"` // then this long (ns), or since the previous step
+	Fault histories.Fault `json:"fault"`
+}
+
+// Heals reports whether the step undoes something.
+func (s Step) Heals() bool {
+	switch s.Fault.F {
+	case histories.Heal, histories.Start, histories.Resume:
+		return true
+	}
+	return false
+}
+
+// Trigger is an event to wait for.
+type Trigger struct {
+	F    []string       `json:"f"`              // one of these functions
+	Type histories.Type `json:"type,omitempty"` // default ok
+	// Free wants a key that nobody held, and nobody was asking for, when the
+	// trigger was armed: a busy key is already locked in a stale replica.
+	Free bool `json:"free,omitempty"`
+	// MinWork wants the sell around the event to work at least that long (ns).
+	MinWork time.Duration `json:"min-work,omitempty"`
+	Worker  *int          `json:"worker,omitempty"` // only this worker's events
+	Nth     int           `json:"nth,omitempty"`    // the n-th match; default the first
+	Within  time.Duration `json:"within,omitempty"` // ns to wait at most; default 8 s
+}
+
+// ReadSchedule reads a schedule saved with a run, or written by hand.
+func ReadSchedule(r io.Reader) (Schedule, error) {
+	var s Schedule
+	dec := json.NewDecoder(io.LimitReader(r, 16<<20))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&s); err != nil {
+		return Schedule{}, fmt.Errorf("schedule: %w", err)
+	}
+	if s.Format != Format {
+		return Schedule{}, fmt.Errorf("schedule: format is %q, want %q", s.Format, Format)
+	}
+	return s, s.check()
+}
+
+var faults = map[string]bool{
+	histories.Kill: true, histories.Start: true, histories.Pause: true, histories.Resume: true,
+	histories.Partition: true, histories.Loss: true, histories.Skew: true, histories.Failover: true,
+	histories.Evict: true, histories.Delay: true, histories.Crash: true, histories.Heal: true,
+}
+
+func (s Schedule) check() error {
+	for i, e := range s.Episodes {
+		if e.At < 0 {
+			return fmt.Errorf("schedule: episode %d begins before the run", i+1)
+		}
+		for j, step := range e.Steps {
+			if !faults[step.Fault.F] {
+				return fmt.Errorf("schedule: episode %d, step %d: no fault is called %q", i+1, j+1, step.Fault.F)
+			}
+			if step.On != nil && len(step.On.F) == 0 {
+				return errors.New("schedule: a trigger without f waits for nothing")
+			}
+		}
+	}
+	return nil
+}

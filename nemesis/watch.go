@@ -1,0 +1,126 @@
+package nemesis
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// Watch follows the events of a run so that triggers can be aimed. Let it See
+// every event. The zero Watch is ready; it is safe for concurrent use.
+type Watch struct {
+	mu    sync.Mutex
+	asked map[string]int  // lock key → acquires in flight and holds
+	work  map[int64]int64 // open sell → how long it will work
+	key   map[int64]string
+	armed *armed
+}
+
+type armed struct {
+	Trigger
+	taken map[string]bool // keys not free when it was armed
+	left  int
+	hit   *histories.Event
+}
+
+// See takes in one event.
+func (w *Watch) See(e histories.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.asked == nil {
+		w.asked, w.work, w.key = map[string]int{}, map[int64]int64{}, map[int64]string{}
+	}
+	w.match(e)
+	w.follow(e)
+}
+
+// follow keeps account of who has or wants which lock. What is in doubt
+// counts as taken: an aim then waits for a better moment.
+func (w *Watch) follow(e histories.Event) {
+	switch {
+	case e.F == histories.Sell && e.Type == histories.Invoke:
+		w.work[e.Op] = e.Work
+	case e.F == histories.Sell:
+		delete(w.work, e.Op)
+	case e.F == histories.Acquire && e.Type == histories.Invoke:
+		w.key[e.Op] = e.Key
+		w.asked[e.Key]++
+	case e.F == histories.Acquire && e.Type == histories.Fail:
+		w.drop(w.key[e.Op])
+		delete(w.key, e.Op)
+	case e.F == histories.Release && e.Type == histories.Invoke:
+		w.key[e.Op] = e.Key
+	case e.F == histories.Release && e.Type != histories.Invoke:
+		w.drop(w.key[e.Op])
+		delete(w.key, e.Op)
+	}
+}
+
+func (w *Watch) drop(key string) {
+	if w.asked[key]--; w.asked[key] <= 0 {
+		delete(w.asked, key)
+	}
+}
+
+// match looks whether e is what the armed trigger waits for.
+func (w *Watch) match(e histories.Event) {
+	a := w.armed
+	if a == nil || a.hit != nil || !slices.Contains(a.F, e.F) {
+		return
+	}
+	want := a.Type
+	if want == "" {
+		want = histories.OK
+	}
+	if e.Process == histories.Nemesis {
+		want = histories.Info
+	}
+	e.Key = w.keyOf(e)
+	switch {
+	case e.Type != want,
+		a.Worker != nil && int(e.Process) != *a.Worker,
+		a.MinWork > 0 && w.work[e.Parent] < int64(a.MinWork) && w.work[e.Op] < int64(a.MinWork),
+		a.Free && a.taken[e.Key]:
+		return
+	}
+	if a.left--; a.left <= 0 {
+		a.hit = &e
+	}
+}
+
+// keyOf is the lock key of an event; completions carry none.
+func (w *Watch) keyOf(e histories.Event) string {
+	if e.Key == "" {
+		return w.key[e.Op]
+	}
+	return e.Key
+}
+
+// arm begins to wait for t.
+func (w *Watch) arm(t Trigger) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	taken := make(map[string]bool, len(w.asked))
+	for key := range maps.Keys(w.asked) {
+		taken[key] = true
+	}
+	w.armed = &armed{Trigger: t, taken: taken, left: max(t.Nth, 1)}
+}
+
+// hit is the event that the armed trigger waited for, nil while there is none.
+func (w *Watch) hit() *histories.Event {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.armed.hit
+}
+
+// within is how long to wait for t.
+func (t Trigger) within() time.Duration {
+	if t.Within > 0 {
+		return t.Within
+	}
+	return 8 * time.Second
+}
