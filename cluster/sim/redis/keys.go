@@ -1,0 +1,85 @@
+package redis
+
+import "strings"
+
+// is compares an argument with an option's name, in any case.
+func is(arg, option string) bool { return strings.EqualFold(arg, option) }
+
+func (k *Keyspace) keys(args []string) any {
+	return k.matching(args[1], "")
+}
+
+// matching answers the living keys that match a pattern and, unless kind is
+// empty, have that type.
+func (k *Keyspace) matching(pattern, kind string) []any {
+	found := []any{}
+	for _, key := range k.sortedKeys() {
+		if !match(pattern, key) {
+			continue
+		}
+		if e := k.find(key); e != nil && (kind == "" || e.value.kind() == kind) {
+			found = append(found, key)
+		}
+	}
+	return found
+}
+
+// scan answers all keys at once, so no key can be missed between two calls.
+// The real server promises no more than that keys which are there all the
+// time are seen.
+func (k *Keyspace) scan(args []string) any {
+	if _, isInt := integer(args[1]); !isInt {
+		return Error("ERR invalid cursor")
+	}
+	pattern, kind := "*", ""
+	for i := 2; i < len(args); i += 2 {
+		if i+1 == len(args) {
+			return syntaxError
+		}
+		option, arg := args[i], args[i+1]
+		switch {
+		case is(option, "COUNT"):
+			if n, isInt := integer(arg); !isInt {
+				return notInteger
+			} else if n < 1 {
+				return syntaxError
+			}
+		case is(option, "MATCH"):
+			pattern = arg
+		case is(option, "TYPE"):
+			kind = strings.ToLower(arg)
+		default:
+			return syntaxError
+		}
+	}
+	return []any{"0", k.matching(pattern, kind)}
+}
+
+func (k *Keyspace) typeOf(args []string) any {
+	if e := k.find(args[1]); e != nil {
+		return status(e.value.kind())
+	}
+	return status("none")
+}
+
+func (k *Keyspace) del(args []string) any {
+	gone := 0
+	for _, key := range args[1:] {
+		if k.find(key) != nil {
+			delete(k.entries, key)
+			gone++
+		}
+	}
+	k.touched = gone > 0
+	return count(gone)
+}
+
+func (k *Keyspace) exists(args []string) any {
+	found := 0
+	for _, key := range args[1:] {
+		if k.find(key) != nil {
+			found++
+		}
+	}
+	return count(found)
+}

@@ -1,0 +1,319 @@
+package redis
+
+import (
+	"math"
+	"strconv"
+)
+
+// text is the value of a string key.
+type text string
+
+func (text) kind() string   { return "string" }
+func (t text) clone() value { return t }
+
+// setOptions are the options of SET and GETEX.
+type setOptions struct {
+	nx, xx, get, keepTTL, persist bool
+
+	expires  bool // one of EX, PX, EXAT, PXAT
+	unit     int64
+	relative bool
+	amount   string
+}
+
+// parseSetOptions reads the options of SET, or of GETEX.
+func parseSetOptions(args []string, getEx bool) (o setOptions, bad any) {
+	for i := 0; i < len(args); i++ {
+		option := args[i]
+		switch {
+		case is(option, "NX") && !o.xx && !getEx:
+			o.nx = true
+		case is(option, "XX") && !o.nx && !getEx:
+			o.xx = true
+		case is(option, "GET") && !getEx:
+			o.get = true
+		case is(option, "KEEPTTL") && !o.expires && !getEx:
+			o.keepTTL = true
+		case is(option, "PERSIST") && !o.expires && getEx:
+			o.persist = true
+		case i+1 < len(args) && !o.expires && !o.keepTTL && !o.persist && o.parseExpire(option):
+			i++
+			o.amount = args[i]
+		default:
+			return o, syntaxError
+		}
+	}
+	return o, nil
+}
+
+func (o *setOptions) parseExpire(option string) bool {
+	switch {
+	case is(option, "EX"):
+		o.unit, o.relative = 1000, true
+	case is(option, "PX"):
+		o.unit, o.relative = 1, true
+	case is(option, "EXAT"):
+		o.unit = 1000
+	case is(option, "PXAT"):
+		o.unit = 1
+	default:
+		return false
+	}
+	o.expires = true
+	return true
+}
+
+// deadline is when the key shall end, or 0.
+func (o *setOptions) deadline(name string, now int64) (int64, any) {
+	if !o.expires {
+		return 0, nil
+	}
+	n, isInt := integer(o.amount)
+	if !isInt {
+		return 0, notInteger
+	}
+	if n <= 0 {
+		return 0, invalidExpire(name)
+	}
+	when, fits := deadline(n, o.unit, o.relative, now)
+	if !fits {
+		return 0, invalidExpire(name)
+	}
+	return when, nil
+}
+
+func (k *Keyspace) set(args []string) any {
+	options, bad := parseSetOptions(args[3:], false)
+	if bad != nil {
+		return bad
+	}
+	when, bad := options.deadline("set", k.ms)
+	if bad != nil {
+		return bad
+	}
+	key, content := args[1], args[2]
+	var before any
+	if options.get {
+		if before, bad = k.read(key); bad != nil {
+			return bad
+		}
+	}
+	if options.nx && k.find(key) != nil || options.xx && k.find(key) == nil {
+		return before
+	}
+	k.store(key, content, when, options.keepTTL)
+	if options.get {
+		return before
+	}
+	return ok
+}
+
+// store sets a string key and tells the replicas: without conditions, since
+// they were met, and with an absolute end.
+func (k *Keyspace) store(key, content string, when int64, keepTTL bool) {
+	k.touched = true
+	switch e := k.find(key); {
+	case keepTTL:
+		if e != nil {
+			when = e.expireAt
+		}
+		k.propagate("SET", key, content, "KEEPTTL")
+	case when != 0:
+		k.propagate("SET", key, content, "PXAT", strconv.FormatInt(when, 10))
+	default:
+		k.propagate("SET", key, content)
+	}
+	k.put(key, text(content), when)
+}
+
+// read answers the content of a string key, nil without it.
+func (k *Keyspace) read(key string) (reply, bad any) {
+	e := k.find(key)
+	if e == nil {
+		return nil, nil
+	}
+	content, isText := e.value.(text)
+	if !isText {
+		return nil, wrongType
+	}
+	return string(content), nil
+}
+
+func (k *Keyspace) get(args []string) any {
+	content, bad := k.read(args[1])
+	if bad != nil {
+		return bad
+	}
+	return content
+}
+
+func (k *Keyspace) getSet(args []string) any {
+	before, bad := k.read(args[1])
+	if bad != nil {
+		return bad
+	}
+	k.store(args[1], args[2], 0, false)
+	return before
+}
+
+func (k *Keyspace) getDel(args []string) any {
+	before, bad := k.read(args[1])
+	if bad != nil {
+		return bad
+	}
+	if before != nil {
+		delete(k.entries, args[1])
+		k.touched = true
+		k.propagate("DEL", args[1])
+	}
+	return before
+}
+
+func (k *Keyspace) getEx(args []string) any {
+	options, bad := parseSetOptions(args[2:], true)
+	if bad != nil {
+		return bad
+	}
+	key := args[1]
+	content, bad := k.read(key)
+	if bad != nil {
+		return bad
+	}
+	if content == nil {
+		return nil
+	}
+	when, bad := options.deadline("getex", k.ms)
+	if bad != nil {
+		return bad
+	}
+	k.retime(key, when, options)
+	return content
+}
+
+// retime gives a key that is there the end that GETEX asks for.
+func (k *Keyspace) retime(key string, when int64, options setOptions) {
+	e := k.entries[key]
+	switch {
+	case options.expires && !options.relative && when <= k.ms:
+		delete(k.entries, key)
+		k.propagate("DEL", key)
+	case options.expires:
+		e.expireAt = when
+		k.propagate("PEXPIREAT", key, strconv.FormatInt(when, 10))
+	case options.persist && e.expireAt != 0:
+		e.expireAt = 0
+		k.propagate("PERSIST", key)
+	}
+}
+
+func (k *Keyspace) setNX(args []string) any {
+	if k.find(args[1]) != nil {
+		return int64(0)
+	}
+	k.store(args[1], args[2], 0, false)
+	return int64(1)
+}
+
+func (k *Keyspace) setEx(args []string) any  { return k.setWithTTL("setex", args, 1000) }
+func (k *Keyspace) psetEx(args []string) any { return k.setWithTTL("psetex", args, 1) }
+
+func (k *Keyspace) setWithTTL(name string, args []string, unit int64) any {
+	options := setOptions{expires: true, relative: true, unit: unit, amount: args[2]}
+	when, bad := options.deadline(name, k.ms)
+	if bad != nil {
+		return bad
+	}
+	k.store(args[1], args[3], when, false)
+	return ok
+}
+
+func (k *Keyspace) mset(args []string) any {
+	if len(args)%2 == 0 {
+		return wrongArity("mset")
+	}
+	for i := 1; i < len(args); i += 2 {
+		k.put(args[i], text(args[i+1]), 0)
+	}
+	k.touched = true
+	return ok
+}
+
+func (k *Keyspace) mget(args []string) any {
+	reply := make([]any, len(args)-1)
+	for i, key := range args[1:] {
+		if content, bad := k.read(key); bad == nil {
+			reply[i] = content
+		}
+	}
+	return reply
+}
+
+func (k *Keyspace) appendTo(args []string) any {
+	before, bad := lookup[text](k, args[1])
+	if bad != nil {
+		return bad
+	}
+	k.change(args[1], before+text(args[2]))
+	k.touched = true
+	return count(len(before) + len(args[2]))
+}
+
+// change sets a value and leaves the key's end as it is.
+func (k *Keyspace) change(key string, v value) {
+	if e := k.entries[key]; e != nil {
+		e.value = v
+	} else {
+		k.entries[key] = &entry{value: v}
+	}
+}
+
+func (k *Keyspace) strLen(args []string) any {
+	content, bad := lookup[text](k, args[1])
+	if bad != nil {
+		return bad
+	}
+	return count(len(content))
+}
+
+func (k *Keyspace) incr(args []string) any { return k.addTo(args[1], 1) }
+func (k *Keyspace) decr(args []string) any { return k.addTo(args[1], -1) }
+
+func (k *Keyspace) incrBy(args []string) any {
+	delta, isInt := integer(args[2])
+	if !isInt {
+		return notInteger
+	}
+	return k.addTo(args[1], delta)
+}
+
+func (k *Keyspace) decrBy(args []string) any {
+	delta, isInt := integer(args[2])
+	if !isInt {
+		return notInteger
+	}
+	if delta == math.MinInt64 {
+		return Error("ERR decrement would overflow")
+	}
+	return k.addTo(args[1], -delta)
+}
+
+func (k *Keyspace) addTo(key string, delta int64) any {
+	before, bad := lookup[text](k, key)
+	if bad != nil {
+		return bad
+	}
+	n := int64(0)
+	if k.entries[key] != nil {
+		var isInt bool
+		if n, isInt = integer(string(before)); !isInt {
+			return notInteger
+		}
+	}
+	sum, fits := add(n, delta)
+	if !fits {
+		return overflow
+	}
+	k.change(key, text(strconv.FormatInt(sum, 10)))
+	k.touched = true
+	return sum
+}
