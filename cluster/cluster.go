@@ -14,6 +14,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/lockcheck/lockcheck/histories"
@@ -98,3 +99,6 @@ type Provider interface {
 	// Close removes everything that the provider made. ctx bounds it.
 	Close(ctx context.Context) error
 }
+
+// HostName is the name of the host whose first worker has that number.
+func HostName(worker int) string { return fmt.Sprintf("worker-%d", worker) }
