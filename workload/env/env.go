@@ -41,6 +41,7 @@ type Env struct {
 	Local Local
 
 	Worker   int    // number of the worker, unique in the run
+	Life     int    // how often this worker was killed and started again
 	Hostname string // of the worker's host
 	PID      int    // of the worker's process: not unique among hosts
 

@@ -22,6 +22,10 @@ var (
 	ErrNotOwner = errors.New("not the owner")
 	// ErrBusy: the lock is held by another. The request had no effect.
 	ErrBusy = errors.New("busy")
+	// ErrDoubt goes around an error (%w: %w) that looks definite but is not:
+	// of a step after another that acted, or of one server out of several.
+	// Whatever else the error is, its outcome is unknown.
+	ErrDoubt = errors.New("in doubt")
 )
 
 // ServerError is an error reply of a server, as it came.
@@ -70,6 +74,8 @@ var refusesScript = map[string]bool{
 func Unknown(err error) bool {
 	var se ServerError
 	switch {
+	case errors.Is(err, ErrDoubt):
+		return true
 	case err == nil, errors.Is(err, ErrRefused), errors.Is(err, ErrNotOwner), errors.Is(err, ErrBusy):
 		return false
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
