@@ -21,9 +21,10 @@ type command struct {
 type flag uint8
 
 const (
-	write    flag = 1 << iota // refused by replicas and read-only scripts
-	loading                   // allowed while the dataset is being loaded
-	noScript                  // refused inside scripts
+	write        flag = 1 << iota // refused by replicas and read-only scripts
+	loading                       // allowed while the dataset is being loaded
+	noScript                      // refused inside scripts
+	mayReplicate                  // refused by read-only scripts
 )
 
 func index(rows ...*command) map[string]*command {
@@ -63,7 +64,8 @@ func (k *Keyspace) execute(args []string) any {
 	return k.run(row, args)
 }
 
-// row finds the command that args name and checks their number.
+// row finds the command that args name and checks their number. It answers
+// a row and an error if only the number is wrong.
 func (k *Keyspace) row(args []string) (*command, any) {
 	if len(args) == 0 {
 		return nil, unknownCommand([]string{""})
@@ -80,7 +82,7 @@ func (k *Keyspace) row(args []string) (*command, any) {
 		row = sub
 	}
 	if !row.takes(len(args)) || row.do == nil {
-		return nil, wrongArity(row.name)
+		return row, wrongArity(row.name)
 	}
 	return row, nil
 }
@@ -112,7 +114,7 @@ var commands = index(
 	&command{name: "echo", arity: 2, flags: loading, do: (*Keyspace).echo},
 	&command{name: "time", arity: 1, flags: loading, do: (*Keyspace).clock},
 	&command{name: "select", arity: 2, flags: loading, do: (*Keyspace).selectDB},
-	&command{name: "publish", arity: 3, flags: loading, do: (*Keyspace).publish},
+	&command{name: "publish", arity: 3, flags: loading | mayReplicate, do: (*Keyspace).publish},
 
 	&command{name: "dbsize", arity: 1, do: (*Keyspace).dbSize},
 	&command{name: "flushall", arity: -1, flags: write, do: (*Keyspace).flush},
@@ -148,4 +150,50 @@ var commands = index(
 	&command{name: "decr", arity: 2, flags: write, do: (*Keyspace).decr},
 	&command{name: "incrby", arity: 3, flags: write, do: (*Keyspace).incrBy},
 	&command{name: "decrby", arity: 3, flags: write, do: (*Keyspace).decrBy},
+
+	&command{name: "hset", arity: -4, flags: write, do: (*Keyspace).hset},
+	&command{name: "hsetnx", arity: 4, flags: write, do: (*Keyspace).hsetNX},
+	&command{name: "hget", arity: 3, do: (*Keyspace).hget},
+	&command{name: "hmget", arity: -3, do: (*Keyspace).hmget},
+	&command{name: "hgetall", arity: 2, do: (*Keyspace).hgetAll},
+	&command{name: "hdel", arity: -3, flags: write, do: (*Keyspace).hdel},
+	&command{name: "hexists", arity: 3, do: (*Keyspace).hexists},
+	&command{name: "hincrby", arity: 4, flags: write, do: (*Keyspace).hincrBy},
+	&command{name: "hlen", arity: 2, do: (*Keyspace).hlen},
+
+	&command{name: "lpush", arity: -3, flags: write, do: (*Keyspace).lpush},
+	&command{name: "rpush", arity: -3, flags: write, do: (*Keyspace).rpush},
+	&command{name: "lpop", arity: -2, flags: write, do: (*Keyspace).lpop},
+	&command{name: "rpop", arity: -2, flags: write, do: (*Keyspace).rpop},
+	&command{name: "llen", arity: 2, do: (*Keyspace).llen},
+	&command{name: "lrange", arity: 4, do: (*Keyspace).lrange},
+	&command{name: "lindex", arity: 3, do: (*Keyspace).lindex},
+	&command{name: "lrem", arity: 4, flags: write, do: (*Keyspace).lrem},
+	&command{name: "rpoplpush", arity: 3, flags: write, do: (*Keyspace).rpopLpush},
+	&command{name: "lmove", arity: 5, flags: write, do: (*Keyspace).lmove},
+
+	&command{name: "sadd", arity: -3, flags: write, do: (*Keyspace).sadd},
+	&command{name: "srem", arity: -3, flags: write, do: (*Keyspace).srem},
+	&command{name: "sismember", arity: 3, do: (*Keyspace).sisMember},
+	&command{name: "smembers", arity: 2, do: (*Keyspace).smembers},
+	&command{name: "scard", arity: 2, do: (*Keyspace).scard},
+
+	&command{name: "zadd", arity: -4, flags: write, do: (*Keyspace).zadd},
+	&command{name: "zrem", arity: -3, flags: write, do: (*Keyspace).zrem},
+	&command{name: "zscore", arity: 3, do: (*Keyspace).zscore},
+	&command{name: "zrange", arity: -4, do: (*Keyspace).zrange},
+	&command{name: "zrangebyscore", arity: -4, do: (*Keyspace).zrangeByScore},
+	&command{name: "zcard", arity: 2, do: (*Keyspace).zcard},
+	&command{name: "zrank", arity: 3, do: (*Keyspace).zrank},
+	&command{name: "zremrangebyscore", arity: 4, flags: write, do: (*Keyspace).zremRangeByScore},
+
+	&command{name: "eval", arity: -3, flags: noScript, do: (*Keyspace).eval},
+	&command{name: "evalsha", arity: -3, flags: noScript, do: (*Keyspace).evalSHA},
+	&command{name: "eval_ro", arity: -3, flags: noScript, do: (*Keyspace).evalRO},
+	&command{name: "evalsha_ro", arity: -3, flags: noScript, do: (*Keyspace).evalSHARO},
+	&command{name: "script", arity: -2, flags: noScript, sub: index(
+		&command{name: "script|load", arity: 3, flags: noScript, do: (*Keyspace).scriptLoad},
+		&command{name: "script|exists", arity: -3, flags: noScript, do: (*Keyspace).scriptExists},
+		&command{name: "script|flush", arity: -2, flags: noScript, do: (*Keyspace).scriptFlush},
+	)},
 )

@@ -37,9 +37,9 @@ type Keyspace struct {
 	now       time.Time
 	ms        int64 // now, as milliseconds since 1970
 	mode      Mode
-	running   *running // the script that runs, or nil
-	touched   bool     // the command changed something
-	rewritten bool     // the command has told its effects itself
+	running   running // the script that runs, if one does
+	touched   bool    // the command changed something
+	rewritten bool    // the command has told its effects itself
 	effects   [][]string
 	published []Message
 }

@@ -3,6 +3,7 @@ package redis
 import (
 	"math"
 	"strconv"
+	"strings"
 )
 
 // text is the value of a string key.
@@ -15,7 +16,7 @@ func (t text) clone() value { return t }
 type setOptions struct {
 	nx, xx, get, keepTTL, persist bool
 
-	expires  bool // one of EX, PX, EXAT, PXAT
+	expire   string // EX, PX, EXAT or PXAT
 	unit     int64
 	relative bool
 	amount   string
@@ -32,11 +33,11 @@ func parseSetOptions(args []string, getEx bool) (o setOptions, bad any) {
 			o.xx = true
 		case is(option, "GET") && !getEx:
 			o.get = true
-		case is(option, "KEEPTTL") && !o.expires && !getEx:
+		case is(option, "KEEPTTL") && o.expire == "" && !getEx:
 			o.keepTTL = true
-		case is(option, "PERSIST") && !o.expires && getEx:
+		case is(option, "PERSIST") && o.expire == "" && getEx:
 			o.persist = true
-		case i+1 < len(args) && !o.expires && !o.keepTTL && !o.persist && o.parseExpire(option):
+		case i+1 < len(args) && !o.keepTTL && !o.persist && o.parseExpire(option):
 			i++
 			o.amount = args[i]
 		default:
@@ -46,26 +47,32 @@ func parseSetOptions(args []string, getEx bool) (o setOptions, bad any) {
 	return o, nil
 }
 
+// parseExpire takes one of the options that set an end. The same may come
+// again, as on the server; another may not.
 func (o *setOptions) parseExpire(option string) bool {
-	switch {
-	case is(option, "EX"):
+	option = strings.ToUpper(option)
+	if o.expire != "" && o.expire != option {
+		return false
+	}
+	switch option {
+	case "EX":
 		o.unit, o.relative = 1000, true
-	case is(option, "PX"):
+	case "PX":
 		o.unit, o.relative = 1, true
-	case is(option, "EXAT"):
+	case "EXAT":
 		o.unit = 1000
-	case is(option, "PXAT"):
+	case "PXAT":
 		o.unit = 1
 	default:
 		return false
 	}
-	o.expires = true
+	o.expire = option
 	return true
 }
 
 // deadline is when the key shall end, or 0.
 func (o *setOptions) deadline(name string, now int64) (int64, any) {
-	if !o.expires {
+	if o.expire == "" {
 		return 0, nil
 	}
 	n, isInt := integer(o.amount)
@@ -194,10 +201,10 @@ func (k *Keyspace) getEx(args []string) any {
 func (k *Keyspace) retime(key string, when int64, options setOptions) {
 	e := k.entries[key]
 	switch {
-	case options.expires && !options.relative && when <= k.ms:
+	case options.expire != "" && !options.relative && when <= k.ms:
 		delete(k.entries, key)
 		k.propagate("DEL", key)
-	case options.expires:
+	case options.expire != "":
 		e.expireAt = when
 		k.propagate("PEXPIREAT", key, strconv.FormatInt(when, 10))
 	case options.persist && e.expireAt != 0:
@@ -218,7 +225,7 @@ func (k *Keyspace) setEx(args []string) any  { return k.setWithTTL("setex", args
 func (k *Keyspace) psetEx(args []string) any { return k.setWithTTL("psetex", args, 1) }
 
 func (k *Keyspace) setWithTTL(name string, args []string, unit int64) any {
-	options := setOptions{expires: true, relative: true, unit: unit, amount: args[2]}
+	options := setOptions{expire: "EX", relative: true, unit: unit, amount: args[2]}
 	when, bad := options.deadline(name, k.ms)
 	if bad != nil {
 		return bad

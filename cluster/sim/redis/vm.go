@@ -1,0 +1,126 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// vm is the Lua interpreter of one keyspace. It is made once and runs all
+// scripts, one after the other; nothing of one script is left to the next.
+type vm struct {
+	k       *Keyspace
+	state   *lua.LState
+	globals *lua.LTable // behind the read-only table that scripts see
+	fuse    *fuse
+	args    []string // of redis.call, reused
+	frozen  map[*lua.LTable]bool
+	seed    uint64 // of math.random
+	at      string // where the last error was raised: "user_script:3"
+}
+
+// fuse is the context of all scripts. The interpreter asks it before each
+// instruction, and it blows after so many: an endless script ends with an
+// error, always at the same instruction, whatever the machine's speed.
+type fuse struct {
+	context.Context
+	left int
+}
+
+// instructions is what one script may use: on the order of a second.
+const instructions = 20_000_000
+
+var (
+	errEndless = errors.New("script stopped: it used " + strconv.Itoa(instructions) + " instructions")
+	blown      = func() chan struct{} { c := make(chan struct{}); close(c); return c }()
+)
+
+// Done is nil, which never is ready, until the fuse blows.
+func (f *fuse) Done() <-chan struct{} {
+	if f.left > 0 {
+		f.left--
+		return nil
+	}
+	return blown
+}
+
+// Err says why scripts are stopped.
+func (f *fuse) Err() error { return errEndless }
+
+func newVM(k *Keyspace) *vm {
+	v := &vm{
+		k:      k,
+		fuse:   &fuse{Context: context.Background()},
+		frozen: map[*lua.LTable]bool{},
+		seed:   initialSeed,
+	}
+	v.state = lua.NewState(lua.Options{
+		SkipOpenLibs:    true,
+		CallStackSize:   200,
+		RegistrySize:    1024,
+		RegistryMaxSize: 1 << 20,
+	})
+	v.open()
+	v.state.SetContext(v.fuse)
+	return v
+}
+
+// run calls a script and answers its reply.
+func (v *vm) run(s *script, keys, argv []string) any {
+	if s.function == nil {
+		s.function = v.state.NewFunctionFromProto(s.proto)
+	}
+	v.globals.RawSetString("KEYS", v.array(keys))
+	v.globals.RawSetString("ARGV", v.array(argv))
+	v.fuse.left = instructions
+	v.at = ""
+	v.state.Push(s.function)
+	if err := v.state.PCall(0, 1, nil); err != nil {
+		return v.failure(err, s)
+	}
+	returned := v.state.Get(-1)
+	v.state.Pop(1)
+	conversion := conversion{budget: replyLimit}
+	return conversion.reply(returned, 0)
+}
+
+func (v *vm) array(items []string) *lua.LTable {
+	t := v.state.CreateTable(len(items), 0)
+	for i, item := range items {
+		t.RawSetInt(i+1, lua.LString(item))
+	}
+	return t
+}
+
+// failure words the error with which a script ended: its message, the
+// script, and the line.
+func (v *vm) failure(err error, s *script) Error {
+	var raised *lua.ApiError
+	if !errors.As(err, &raised) {
+		return Error("ERR " + err.Error())
+	}
+	message := ""
+	switch object := raised.Object.(type) {
+	case *lua.LTable:
+		if text, isText := object.RawGetString("err").(lua.LString); isText {
+			message = string(text)
+		}
+	case lua.LString:
+		message = "ERR " + oneLine(string(object))
+		if place, _, found := strings.Cut(string(object), ": "); found && strings.HasPrefix(place, "user_script:") {
+			v.at = place
+		}
+	default:
+		message = "ERR " + v.text(object)
+	}
+	if v.at != "" {
+		message += " script: " + s.sha + ", on @" + v.at + "."
+	}
+	return Error(message)
+}
+
+// mark remembers the line of the script that is about to raise an error.
+func (v *vm) mark(l *lua.LState) { v.at = strings.TrimSuffix(l.Where(1), ":") }
