@@ -19,8 +19,8 @@ type bounds struct {
 var errDisagree = errors.New("the exact check and porcupine disagree: an error of lockcheck")
 
 // porcupineLock searches for a legal order of one lock key's acquires and
-// releases. Unknown comes with a reason.
-func porcupineLock(ops []*histories.Op, spec histories.LockSpec, b bounds) (Outcome, string) {
+// releases; end as for mutex. Unknown comes with a reason.
+func porcupineLock(ops []*histories.Op, spec histories.LockSpec, end func(*histories.Op) int64, b bounds) (Outcome, string) {
 	return Unknown, "not searched"
 }
 
