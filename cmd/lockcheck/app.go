@@ -1,0 +1,217 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"github.com/lockcheck/lockcheck/checker"
+)
+
+// Exit codes. Over many cells invalid outranks unknown.
+const (
+	exitValid       = 0
+	exitInvalid     = 1
+	exitUnknown     = 2
+	exitInterrupted = 130
+	exitUsage       = 254
+	exitBroken      = 255 // lockcheck itself, or its environment
+)
+
+// app is what a verb may touch of the outside world.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+}
+
+// verb is one word of the command line.
+type verb struct {
+	name    string
+	args    string // after the verb, for the usage line
+	summary string
+	hidden  bool
+	run     func(ctx context.Context, a *app, args []string) (code int, err error)
+}
+
+// verbs is the table of all verbs, in the order of the help text.
+func verbs() []verb {
+	return []verb{
+		{name: "run", summary: "run designs under faults, and judge what happened", run: runRun},
+		{name: "search", summary: "find a violation with many seeds, then shrink it (simulated cluster)", run: runSearch},
+		{name: "check", args: "FILE…", summary: "judge recorded histories: ours, or Jepsen's EDN; - is standard input", run: runCheck},
+		{name: "report", args: "RUN", summary: "rebuild the reports of a run from its history; or merge results", run: runReport},
+		{name: "serve", summary: "browse the store of runs", run: runServe},
+		{name: "bench", summary: "speed of the designs side by side, no faults", run: runBench},
+		{name: "list", args: "[NAME]", summary: "designs, nemeses and properties; or one of them in full", run: runList},
+		{name: "clean", summary: "remove containers, networks and processes that a killed run left", run: runClean},
+		{name: "version", summary: "print the version", run: runVersion},
+		{name: "help", args: "[VERB]", summary: "print this, or the flags of a verb", run: runHelp},
+		{name: "worker", summary: "one process of workers (started by run)", hidden: true, run: runWorker},
+	}
+}
+
+// usageError is a mistake on the command line.
+type usageError struct{ error }
+
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// hinted is an error with advice.
+type hinted struct {
+	error
+	hint string
+}
+
+func (h hinted) Unwrap() error { return h.error }
+
+func hint(err error, format string, args ...any) error {
+	return hinted{err, fmt.Sprintf(format, args...)}
+}
+
+// run is the program. It returns the exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{stdin, stdout, stderr}
+	if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
+		args = append([]string{"help"}, args[min(len(args), 1):]...)
+	}
+	code, err := a.dispatch(ctx, args[0], args[1:])
+	if err == nil {
+		return code
+	}
+	if errors.Is(err, pflag.ErrHelp) {
+		return exitValid
+	}
+	fmt.Fprintf(stderr, "lockcheck: %s\n", oneLine(err))
+	if h, ok := errors.AsType[hinted](err); ok {
+		fmt.Fprintf(stderr, "hint: %s\n", h.hint)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return exitInterrupted
+	case errors.As(err, new(usageError)):
+		return exitUsage
+	}
+	return exitBroken
+}
+
+func (a *app) dispatch(ctx context.Context, name string, args []string) (int, error) {
+	all := verbs()
+	i := slices.IndexFunc(all, func(v verb) bool { return v.name == name })
+	if i < 0 {
+		var names []string
+		for _, v := range all {
+			names = append(names, v.name)
+		}
+		return 0, unknownName("verb", name, names)
+	}
+	return all[i].run(ctx, a, args)
+}
+
+// oneLine joins the parts of an error that was joined from several.
+func oneLine(err error) string {
+	return strings.Join(strings.Split(strings.TrimSpace(err.Error()), "\n"), "; ")
+}
+
+// flags makes an empty flag set for a verb; its usage goes to stdout when
+// asked for.
+func (a *app) flags(name string) *pflag.FlagSet {
+	f := pflag.NewFlagSet(name, pflag.ContinueOnError)
+	f.SortFlags = false
+	f.SetOutput(a.stdout)
+	f.Usage = func() {
+		for _, v := range verbs() {
+			if v.name == name {
+				fmt.Fprintf(a.stdout, "lockcheck %s [flags] %s\n%s\n\n", name, v.args, v.summary)
+			}
+		}
+		fmt.Fprint(a.stdout, f.FlagUsagesWrapped(80))
+	}
+	return f
+}
+
+// parse parses a verb's arguments. between says how many words may follow
+// the flags.
+func parse(f *pflag.FlagSet, args []string, least, most int) error {
+	if err := f.Parse(args); err != nil {
+		if errors.Is(err, pflag.ErrHelp) {
+			return err
+		}
+		return hint(usageError{err}, "lockcheck help %s lists the flags", f.Name())
+	}
+	if n := f.NArg(); n < least {
+		return usagef("%s: a file or name is missing", f.Name())
+	} else if n > most {
+		return usagef("%s: %q is one argument too many", f.Name(), f.Arg(most))
+	}
+	return nil
+}
+
+// unknownName says that there is no such thing, and what comes nearest.
+func unknownName(kind, name string, known []string) error {
+	err := usagef("unknown %s %q", kind, name)
+	best, distance := "", 4
+	for _, k := range known {
+		if d := editDistance(name, k); d < distance || d == distance && strings.HasPrefix(k, name) {
+			best, distance = k, d
+		}
+	}
+	if best == "" {
+		return hint(err, "lockcheck list shows what there is")
+	}
+	return hint(err, "did you mean %q?", best)
+}
+
+// editDistance is Levenshtein's, on bytes.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}
+
+// exitOf is the exit code of a verdict.
+func exitOf(o checker.Outcome) int {
+	switch o {
+	case checker.Valid:
+		return exitValid
+	case checker.Invalid:
+		return exitInvalid
+	}
+	return exitUnknown
+}
+
+// worse is the outcome that counts for both: invalid, then unknown.
+func worse(a, b checker.Outcome) checker.Outcome {
+	rank := map[checker.Outcome]int{"": 0, checker.Valid: 1, checker.Unknown: 2, checker.Invalid: 3}
+	if rank[b] > rank[a] {
+		return b
+	}
+	return a
+}
+
+// isTerminal reports whether w is one, and a person may want colour.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+func wantsColour(w io.Writer) bool { return isTerminal(w) && os.Getenv("NO_COLOR") == "" }

@@ -1,0 +1,300 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/lockcheck/lockcheck/checker"
+	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/cmd/lockcheck/internal/cell"
+	"github.com/lockcheck/lockcheck/nemesis"
+	"github.com/lockcheck/lockcheck/workload"
+)
+
+// tableCell is one cell of the table designs × nemeses.
+type tableCell struct {
+	design   workload.Design
+	nemesis  string
+	spec     workload.Spec // resolved, but for the seed
+	schedule *nemesis.Schedule
+	na       string // why the cell cannot be had
+}
+
+// cells are what the flags name, in order, or the mistake in them.
+func (f *runFlags) cells() ([]tableCell, error) {
+	if err := f.check(); err != nil {
+		return nil, err
+	}
+	designs, err := pickDesigns(f.design)
+	if err != nil {
+		return nil, err
+	}
+	names, err := pickNemeses(f.nemesis)
+	if err != nil {
+		return nil, err
+	}
+	schedule, err := f.readSchedule()
+	if err != nil {
+		return nil, err
+	}
+	if schedule != nil {
+		names = []string{schedule.Nemesis}
+	}
+	var all []tableCell
+	for _, d := range designs {
+		for _, name := range names {
+			c, err := f.cell(d, name, schedule)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, c)
+		}
+	}
+	if len(all) == 1 && all[0].na != "" {
+		return nil, usagef("--design=%s --nemesis=%s: %s", all[0].design.Name, all[0].nemesis, all[0].na)
+	}
+	return f.take(all)
+}
+
+// cell makes one cell. A nemesis that the design's topology cannot have makes
+// a cell that says so.
+func (f *runFlags) cell(d workload.Design, name string, schedule *nemesis.Schedule) (tableCell, error) {
+	spec := f.spec
+	spec.Design = d.Name
+	spec.Seed = 1 // not the run's: Resolved wants one
+	spec.TimeLimit = f.timeLimit
+	spec, err := spec.Resolved()
+	if err != nil {
+		return tableCell{}, usageError{err}
+	}
+	c := tableCell{design: d, nemesis: name, spec: spec, schedule: schedule}
+	if f.cluster == onSim && spec.Topology().SQL && !simHasSQL {
+		c.na = "needs SQL, so --cluster=docker"
+		return c, nil
+	}
+	if schedule == nil {
+		if err := cell.Feasible(f.plan(c, 0)); err != nil {
+			c.na = err.Error()
+		}
+	}
+	return c, nil
+}
+
+// simHasSQL says whether the simulated cluster has a SQL server.
+const simHasSQL = false
+
+func (f *runFlags) readSchedule() (*nemesis.Schedule, error) {
+	if f.schedule == "" {
+		return nil, nil
+	}
+	file, err := os.Open(f.schedule)
+	if err != nil {
+		return nil, usageError{trimPath(err)}
+	}
+	defer file.Close()
+	s, err := nemesis.ReadSchedule(file)
+	if err != nil {
+		return nil, usageError{fmt.Errorf("%s: %w", f.schedule, err)}
+	}
+	return &s, nil
+}
+
+// take keeps the cells of the shard.
+func (f *runFlags) take(all []tableCell) ([]tableCell, error) {
+	if f.shard == "" {
+		return all, nil
+	}
+	is, ns, _ := strings.Cut(f.shard, "/")
+	i, err1 := strconv.Atoi(is)
+	n, err2 := strconv.Atoi(ns)
+	if err1 != nil || err2 != nil || i < 1 || i > n {
+		return nil, usagef("--shard=%s: want i/n with 1 ≤ i ≤ n", f.shard)
+	}
+	var mine []tableCell
+	for j, c := range all {
+		if j%n == i-1 {
+			mine = append(mine, c)
+		}
+	}
+	return mine, nil
+}
+
+// pickDesigns turns a list of names into designs.
+func pickDesigns(list string) ([]workload.Design, error) {
+	var picked []workload.Design
+	for name := range strings.SplitSeq(list, ",") {
+		switch d, ok := workload.Find(name); {
+		case ok:
+			picked = append(picked, d)
+		case name == "all" || name == "safe" || name == "known-bad":
+			for _, d := range workload.Designs() {
+				if name == "all" || d.Bad == (name == "known-bad") {
+					picked = append(picked, d)
+				}
+			}
+		default:
+			return nil, unknownName("design", name, append(designNames(), "all", "safe", "known-bad"))
+		}
+	}
+	return picked, nil
+}
+
+func designNames() []string {
+	var names []string
+	for _, d := range workload.Designs() {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// pickNemeses turns "a,b+c,all" into the nemeses of the columns.
+func pickNemeses(list string) ([]string, error) {
+	known := append(nemesis.Names(), "all", nemesis.Mixed)
+	var picked []string
+	for name := range strings.SplitSeq(list, ",") {
+		if name == "all" {
+			picked = append(picked, nemesis.Names()...)
+			continue
+		}
+		for part := range strings.SplitSeq(name, "+") {
+			if _, ok := nemesis.Find(part); !ok && name != nemesis.Mixed {
+				return nil, unknownName("nemesis", part, known)
+			}
+		}
+		picked = append(picked, name)
+	}
+	return picked, nil
+}
+
+// tableResult is what became of one cell.
+type tableResult struct {
+	tableCell
+	outcome   checker.Outcome
+	levels    map[checker.Level]checker.Outcome // the worst over all runs
+	runs      int
+	invalid   int
+	firstSeed uint64
+	shown     *judged // the first invalid run, else the last
+	err       error   // lockcheck or its environment broke
+}
+
+// runCells runs all cells: side by side where the cluster is simulated, one
+// after another where it is real. The results come in the order of the cells.
+func (f *runFlags) runCells(ctx context.Context, p cluster.Provider, cells []tableCell, progress *progress) []tableResult {
+	results := make([]tableResult, len(cells))
+	lanes := 1
+	if f.cluster == onSim {
+		lanes = cores()
+	}
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range lanes {
+		wg.Go(func() {
+			for i := range next {
+				results[i] = f.runCell(ctx, p, cells[i], progress)
+				progress.cell(results[i])
+			}
+		})
+	}
+	for i := range cells {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return results
+}
+
+// runCell runs one cell until it has shown what it has to show.
+func (f *runFlags) runCell(ctx context.Context, p cluster.Provider, c tableCell, progress *progress) tableResult {
+	r := tableResult{tableCell: c, levels: map[checker.Level]checker.Outcome{}, firstSeed: f.seed}
+	if c.na != "" {
+		return r
+	}
+	for n := range f.repeats() {
+		if ctx.Err() != nil {
+			break
+		}
+		progress.begin(c, n+1, f.repeats(), f.seed+uint64(n))
+		j, err := f.once(ctx, p, c, n, progress)
+		if j != nil && j.Verdict != nil {
+			r.take(j, f.replay(c, f.seed+uint64(n)))
+		}
+		if err != nil {
+			r.err = fmt.Errorf("%s × %s, seed %d: %w", c.design.Name, c.nemesis, f.seed+uint64(n), err)
+			break
+		}
+		if f.enough(r) {
+			break
+		}
+	}
+	if r.shown != nil {
+		if err := r.shown.save(f.store); err != nil && r.err == nil {
+			r.err = err
+		}
+	}
+	return r
+}
+
+func (f *runFlags) once(ctx context.Context, p cluster.Provider, c tableCell, n int, progress *progress) (*judged, error) {
+	if f.cluster == onSim {
+		return runInMemory(ctx, p, f.plan(c, n))
+	}
+	j, err := runInFolder(ctx, p, f.plan(c, n), f.store, progress.event)
+	if j != nil && j.Verdict != nil {
+		j.Replay = f.replay(c, f.seed+uint64(n))
+		if saveErr := j.save(f.store); err == nil {
+			err = saveErr
+		}
+	}
+	return j, err
+}
+
+// take adds one run to the cell's result.
+func (r *tableResult) take(j *judged, replay string) {
+	j.Replay = replay
+	r.runs++
+	for level, o := range j.Verdict.Levels {
+		r.levels[level] = worse(r.levels[level], o)
+	}
+	first := r.invalid == 0
+	if j.Verdict.Outcome == checker.Invalid {
+		r.invalid++
+	}
+	r.outcome = worse(r.outcome, j.Verdict.Outcome)
+	if first {
+		r.shown = j
+	}
+}
+
+// enough reports whether more runs of the cell would show nothing new: a
+// violation was found, or, where claims are compared, every level that is
+// claimed to break has broken. On the real cluster --runs is a count.
+func (f *runFlags) enough(r tableResult) bool {
+	switch {
+	case f.cluster == onDocker:
+		return false
+	case f.expect == "":
+		return r.invalid > 0
+	}
+	claim := claimOf(r.design, r.nemesis)
+	missing := false
+	anyBreaks := false
+	for level, promise := range promises(claim) {
+		if promise == workload.Breaks {
+			anyBreaks = true
+			missing = missing || r.levels[level] != checker.Invalid
+		}
+	}
+	return anyBreaks && !missing
+}
+
+// promises are a claim by level.
+func promises(c workload.Claim) map[checker.Level]workload.Promise {
+	return map[checker.Level]workload.Promise{
+		checker.LockLevel: c.Lock, checker.UseLevel: c.Use, checker.BusinessLevel: c.Business,
+	}
+}

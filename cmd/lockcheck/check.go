@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/lockcheck/lockcheck/checker"
+	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/report"
+)
+
+// runCheck judges histories that are there already.
+func runCheck(ctx context.Context, a *app, args []string) (int, error) {
+	f := a.flags("check")
+	format := f.String("format", "text", "text or json")
+	limit := f.Duration("porcupine-time", 0, "time for porcupine per key (default: the checker's)")
+	if err := parse(f, args, 1, 1<<20); err != nil {
+		return 0, err
+	}
+	if *format != "text" && *format != "json" {
+		return 0, usagef("check: --format is text or json, not %q", *format)
+	}
+	worst := checker.Outcome("")
+	for _, name := range f.Args() {
+		r, err := a.checkFile(ctx, name, checker.Options{PorcupineTime: *limit})
+		if err != nil {
+			return 0, err
+		}
+		if err := a.show(r, *format); err != nil {
+			return 0, err
+		}
+		worst = worse(worst, r.Verdict.Outcome)
+	}
+	return exitOf(worst), nil
+}
+
+// checkFile reads and judges one history; "-" is standard input.
+func (a *app) checkFile(ctx context.Context, name string, o checker.Options) (report.Run, error) {
+	in := a.stdin
+	if name != "-" {
+		file, err := os.Open(historyOf(name))
+		if err != nil {
+			return report.Run{}, usageError{trimPath(err)}
+		}
+		defer file.Close()
+		in = file
+	}
+	h, err := histories.ReadAny(bufio.NewReaderSize(in, 1<<20))
+	if err != nil {
+		return report.Run{}, usageError{fmt.Errorf("%s: %w", name, err)}
+	}
+	begin := time.Now()
+	v := checker.Check(ctx, h, o)
+	return report.Run{Header: h.Header, History: h, Verdict: v, Checked: time.Since(begin)}, nil
+}
+
+// historyOf is the history file of what the user named: a file, or a run folder.
+func historyOf(name string) string {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		return histories.Folder{Dir: name}.Path(histories.HistoryFile)
+	}
+	return name
+}
+
+// trimPath turns "open x: no such file or directory" into "x: no such file …".
+func trimPath(err error) error {
+	if pe, ok := errors.AsType[*os.PathError](err); ok {
+		return fmt.Errorf("%s: %w", pe.Path, pe.Err)
+	}
+	return err
+}
+
+// show prints one judged run.
+func (a *app) show(r report.Run, format string) error {
+	switch format {
+	case "json":
+		return report.JSON(a.stdout, r)
+	case "junit", "markdown":
+		return showMatrix(a.stdout, format, matrixOf(r))
+	}
+	return report.Text(a.stdout, r, a.style(a.stdout))
+}
+
+func (a *app) style(w io.Writer) report.Style { return report.Style{Colour: wantsColour(w)} }

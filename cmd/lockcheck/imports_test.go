@@ -1,0 +1,121 @@
+package main
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/lockcheck/lockcheck/"
+
+// mayImport is the table of who may import whom within the module, longest
+// prefix first where several match. Tests are free to import more.
+var mayImport = map[string][]string{
+	"histories":        {},
+	"histories/corpus": {"histories"},
+	"workload/env":     {"histories"},
+	"checker":          {"histories"},
+	"nemesis":          {"histories"},
+	"workload":         {"histories", "workload"},
+	"cluster":          {"histories", "workload/env", "cluster"},
+	"report":           {"histories", "checker"},
+	"cmd":              {"histories", "workload", "nemesis", "checker", "cluster", "report", "cmd"},
+}
+
+// onlyImporter names who alone may import a library.
+var onlyImporter = map[string]string{
+	"github.com/anishathalye/porcupine":           "checker",
+	"github.com/testcontainers/testcontainers-go": "cluster/docker",
+	"github.com/docker/docker":                    "cluster/docker",
+	"github.com/yuin/gopher-lua":                  "cluster/sim/redis",
+	"github.com/spf13/pflag":                      "cmd",
+}
+
+// TestPackagesImportOnlyWhatTheirPlaceAllows keeps the picture of the design
+// true: what comes before a history does not know what comes after it.
+func TestPackagesImportOnlyWhatTheirPlaceAllows(t *testing.T) {
+	root := filepath.Join("..", "..")
+	files := 0
+	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && strings.HasPrefix(d.Name(), ".") && d.Name() != "..":
+			return filepath.SkipDir
+		case d.IsDir() || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go"):
+			return nil
+		}
+		files++
+		rel, err := filepath.Rel(root, name)
+		if err != nil {
+			return err
+		}
+		checkImports(t, name, filepath.ToSlash(rel))
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files < 20 {
+		t.Errorf("only %d files looked at: the walk went wrong", files)
+	}
+}
+
+func checkImports(t *testing.T, name, rel string) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ImportsOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := path.Dir(rel)
+	for _, spec := range file.Imports {
+		imported, err := strconv.Unquote(spec.Path.Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ours, ok := strings.CutPrefix(imported, module); ok && !allowed(from, ours) {
+			t.Errorf("%s imports %s, which its place does not allow", rel, ours)
+		}
+		for library, only := range onlyImporter {
+			if within(imported, library) && !within(from, only) {
+				t.Errorf("%s imports %s: only %s does", rel, library, only)
+			}
+		}
+	}
+}
+
+func allowed(from, imported string) bool {
+	best := ""
+	for place := range mayImport {
+		if within(from, place) && len(place) > len(best) {
+			best = place
+		}
+	}
+	for _, ok := range mayImport[best] {
+		if within(imported, ok) {
+			return true
+		}
+	}
+	return within(imported, from) // a package's own inner packages
+}
+
+// within reports whether a path is a folder or below it.
+func within(p, folder string) bool {
+	return p == folder || strings.HasPrefix(p, folder+"/")
+}
+
+func TestTheTableOfImportsBites(t *testing.T) {
+	for from, imported := range map[string]string{
+		"histories": "checker", "checker": "report", "workload/lock": "cluster", "nemesis": "workload",
+		"cluster/sim": "nemesis", "report": "workload", "workload/env": "workload/lock",
+	} {
+		if allowed(from, imported) {
+			t.Errorf("%s may import %s", from, imported)
+		}
+	}
+}

@@ -1,0 +1,179 @@
+// Package cell runs one cell of the table designs × nemeses: it brings a
+// cluster, the stock workload and a nemesis together and records what
+// happens. It is the same for the simulated and the real cluster.
+//
+// Start with Run. Package cell neither judges (that is package checker, from
+// the recorded history alone) nor prints.
+package cell
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/nemesis"
+	"github.com/lockcheck/lockcheck/workload"
+	"github.com/lockcheck/lockcheck/workload/env"
+)
+
+// Plan is all that decides a cell. On the simulated cluster equal plans make
+// equal histories, to the byte.
+type Plan struct {
+	Spec      workload.Spec // resolved
+	Nemesis   string
+	Variant   string            // of the nemesis; empty: all in turn
+	Schedule  *nemesis.Schedule // nil: made from the seed
+	TimeLimit time.Duration     // of the phase with faults
+	Interval  time.Duration     // between faults; 0: the nemesis' default
+	Cluster   string            // "sim" or "docker"
+	Version   string            // of lockcheck
+	Settings  map[string]string // for the header
+}
+
+// Result is what a run leaves besides its history.
+type Result struct {
+	Schedule    nemesis.Schedule
+	Source      string
+	Interrupted bool     // the context ended before the run had
+	Faults      error    // faults that could not be injected
+	Unhealed    error    // what could not be put right
+	Killed      []string // workers that did not end by themselves
+}
+
+// Limits on waiting, beyond what the settings ask for.
+const (
+	healLimit   = 45 * time.Second
+	finalLimit  = 20 * time.Second
+	workerLimit = 10 * time.Second
+	slack       = 300 * time.Millisecond
+)
+
+// Run runs one cell and writes its history to out as it happens. watch sees
+// each event. An error means that lockcheck or its environment broke; the
+// history so far stands all the same.
+func Run(ctx context.Context, provider cluster.Provider, p Plan, out io.Writer, watch ...func(histories.Event)) (Result, error) {
+	r := &run{Plan: p, header: p.Spec.Header()}
+	schedule, err := r.schedule()
+	if err != nil {
+		return Result{}, err
+	}
+	r.result.Schedule = schedule
+	spec, err := json.Marshal(p.Spec)
+	if err != nil {
+		return r.result, fmt.Errorf("spec: %w", err)
+	}
+	r.cluster, err = provider.Cell(ctx, cluster.Options{
+		Topology: p.Spec.Topology(), Seed: p.Spec.Seed, Program: workload.Program, Spec: spec,
+		Workers: p.Spec.Workers, PerHost: p.Spec.PerHost, Emit: r.emit,
+	})
+	if err != nil {
+		return r.result, err
+	}
+	r.result.Source = r.cluster.Source()
+	if err := r.open(out, watch); err != nil {
+		return r.result, err
+	}
+	err = r.cluster.Run(ctx, r.direct)
+	return r.result, errors.Join(err, r.recorder.Err())
+}
+
+// Feasible says why a plan cannot be had; nil if it can.
+func Feasible(p Plan) error {
+	_, err := (&run{Plan: p, header: p.Spec.Header()}).schedule()
+	return err
+}
+
+// run is one cell under way.
+type run struct {
+	Plan
+	header   histories.Header
+	cluster  cluster.Cluster
+	recorder *histories.Recorder
+	aim      nemesis.Watch
+	tally    tally
+	result   Result
+}
+
+func (r *run) schedule() (nemesis.Schedule, error) {
+	if r.Schedule != nil {
+		return *r.Schedule, nil
+	}
+	topology := r.Spec.Topology()
+	lock := r.header.Lock
+	return nemesis.Plan(r.Nemesis, nemesis.Params{
+		TimeLimit: r.TimeLimit, Interval: r.Interval, Only: r.Variant,
+		TTL: lock.TTL, LongWork: r.Spec.LongWork(), Lockless: lock.None, Workers: r.Spec.Workers,
+		Servers: servers(topology.Lock), Replicas: topology.Lock == env.Sentinel || topology.Lock == env.RedisCluster,
+		SQL:  topology.SQL,
+		Rand: rand.New(rand.NewPCG(r.Spec.Seed, nemesisStream)),
+	})
+}
+
+// nemesisStream keeps the nemesis' random numbers apart from the others of
+// the same seed.
+const nemesisStream = 0x6e656d65736973
+
+// servers is how many Redis servers hold locks.
+func servers(k env.Kind) int {
+	switch k {
+	case env.Single:
+		return 1
+	case env.Sentinel, env.Independent3, env.RedisCluster:
+		return 3
+	case env.Independent5:
+		return 5
+	}
+	return 0
+}
+
+func (r *run) open(out io.Writer, watch []func(histories.Event)) error {
+	h := r.header
+	h.Nemesis, h.Cluster, h.Source, h.Version = r.Nemesis, r.Plan.Cluster, r.result.Source, r.Version
+	h.Seed, h.Settings = r.Spec.Seed, r.Settings
+	if k := r.Spec.PerHost; k > 1 {
+		h.Settings = withSetting(h.Settings, "per-host", strconv.Itoa(k))
+	}
+	rec, err := histories.NewRecorder(out, h)
+	if err != nil {
+		return err
+	}
+	rec.Observe(r.aim.See)
+	rec.Observe(r.tally.see)
+	for _, w := range watch {
+		rec.Observe(w)
+	}
+	r.recorder = rec
+	return nil
+}
+
+func withSetting(settings map[string]string, key, value string) map[string]string {
+	out := map[string]string{key: value}
+	for k, v := range settings {
+		out[k] = v
+	}
+	return out
+}
+
+// emit takes what the cluster and the workers report. Before the history is
+// open there is nothing to say.
+func (r *run) emit(e histories.Event) {
+	if r.recorder != nil {
+		r.recorder.Record(e)
+	}
+}
+
+// note records an event of the run itself.
+func (r *run) note(f, note, proof string, err error) {
+	e := histories.Event{Time: int64(r.cluster.Now()), Process: histories.Nemesis, Type: histories.Info, F: f, Note: note, Proof: proof}
+	if err != nil {
+		e.Error = err.Error()
+	}
+	r.recorder.Record(e)
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/lockcheck/lockcheck/checker"
+	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/cmd/lockcheck/internal/cell"
+	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/report"
+)
+
+// judged is one run with its verdict, and where it is kept.
+type judged struct {
+	report.Run
+	result cell.Result
+	folder *histories.Folder // nil: not kept
+	raw    []byte            // the history, as long as it is kept nowhere else
+}
+
+// runInMemory runs a cell on the simulated cluster. Nothing is kept unless
+// the caller says so: of many runs only few are worth it.
+func runInMemory(ctx context.Context, p cluster.Provider, plan cell.Plan) (*judged, error) {
+	var out bytes.Buffer
+	started := time.Now()
+	result, err := cell.Run(ctx, p, plan, &out)
+	if err != nil {
+		return &judged{result: result, raw: out.Bytes()}, err
+	}
+	j, err := judge(ctx, bytes.NewReader(out.Bytes()), result, started)
+	if j != nil {
+		j.raw = out.Bytes()
+	}
+	return j, err
+}
+
+// runInFolder runs a cell and writes its history to its folder as it happens.
+func runInFolder(ctx context.Context, p cluster.Provider, plan cell.Plan, store string, watch func(histories.Event)) (*judged, error) {
+	folder, err := histories.NewFolder(store, plan.Spec.Design+"-"+plan.Nemesis, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.Create(folder.Path(histories.HistoryFile))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	started := time.Now()
+	result, runErr := cell.Run(ctx, p, plan, file, watch)
+	if _, err := file.Seek(0, io.SeekStart); err != nil {
+		return nil, errors.Join(runErr, err)
+	}
+	if info, err := file.Stat(); err == nil && info.Size() == 0 {
+		// It broke before anything happened: an empty folder explains nothing.
+		os.RemoveAll(folder.Dir)
+		return nil, runErr
+	}
+	j, err := judge(ctx, file, result, started)
+	if j != nil {
+		j.folder = &folder
+	}
+	return j, errors.Join(runErr, err)
+}
+
+// judge reads a history back and checks it: the history is all that counts.
+func judge(ctx context.Context, history io.Reader, result cell.Result, started time.Time) (*judged, error) {
+	took := time.Since(started)
+	h, err := histories.ReadJSON(history)
+	if err != nil {
+		return nil, fmt.Errorf("reading back the history: %w", err)
+	}
+	begin := time.Now()
+	// An interrupted run is judged all the same.
+	v := checker.Check(context.WithoutCancel(ctx), h, checker.Options{})
+	return &judged{
+		Run: report.Run{
+			Header: h.Header, History: h, Verdict: v, Started: started, Took: took,
+			Checked: time.Since(begin), Interrupted: result.Interrupted,
+		},
+		result: result,
+	}, nil
+}
+
+// save writes the files of a run folder beside the history. It makes the
+// folder where there is none yet.
+func (j *judged) save(store string) error {
+	if j.folder == nil {
+		folder, err := histories.NewFolder(store, j.Header.Design+"-"+j.Header.Nemesis, time.Now())
+		if err != nil {
+			return err
+		}
+		j.folder = &folder
+		if err := folder.Write(histories.HistoryFile, j.raw); err != nil {
+			return err
+		}
+	}
+	j.Folder = j.folder.Dir
+	if err := j.folder.WriteJSON(histories.ScheduleFile, j.result.Schedule); err != nil {
+		return err
+	}
+	if err := j.folder.WriteJSON(histories.RunFile, j.about()); err != nil {
+		return err
+	}
+	return writeReports(*j.folder, &j.Run)
+}
+
+// about is run.json: what the history does not say because it would differ
+// between two runs of one seed.
+func (j *judged) about() map[string]any {
+	about := map[string]any{
+		"started": j.Started.UTC().Format(time.RFC3339Nano), "took": j.Took.String(), "checked": j.Checked.String(),
+		"replay": j.Replay, "source": j.result.Source, "interrupted": j.Interrupted, "version": version(),
+	}
+	for name, err := range map[string]error{"faults-refused": j.result.Faults, "unhealed": j.result.Unhealed} {
+		if err != nil {
+			about[name] = err.Error()
+		}
+	}
+	if len(j.result.Killed) > 0 {
+		about["killed-workers"] = j.result.Killed
+	}
+	return about
+}
+
+// writeReports writes verdict.json, porcupine.html and report.html. A picture
+// that cannot be drawn is left out; the report never is.
+func writeReports(folder histories.Folder, r *report.Run) error {
+	if v := r.Verdict.First(); v != nil {
+		if page, err := checker.Picture(r.History, v.Key, v.From, v.To); err == nil {
+			if err := folder.Write(histories.PictureFile, page); err != nil {
+				return err
+			}
+			r.Picture = histories.PictureFile
+		}
+	}
+	var verdict, page bytes.Buffer
+	if err := report.JSON(&verdict, *r); err != nil {
+		return err
+	}
+	if err := folder.Write(histories.VerdictFile, verdict.Bytes()); err != nil {
+		return err
+	}
+	if err := report.HTML(&page, *r); err != nil {
+		return err
+	}
+	return folder.Write(histories.ReportFile, page.Bytes())
+}

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockcheck/lockcheck/checker"
+	"github.com/lockcheck/lockcheck/nemesis"
+	"github.com/lockcheck/lockcheck/workload"
+)
+
+// runList shows what there is, or one thing in full.
+func runList(_ context.Context, a *app, args []string) (int, error) {
+	f := a.flags("list")
+	if err := parse(f, args, 0, 1); err != nil {
+		return 0, err
+	}
+	if f.NArg() == 0 {
+		a.listAll()
+		return exitValid, nil
+	}
+	name := f.Arg(0)
+	if d, ok := workload.Find(name); ok {
+		a.listDesign(d)
+		return exitValid, nil
+	}
+	if n, ok := nemesis.Find(name); ok && name != nemesis.None {
+		a.listNemesis(n)
+		return exitValid, nil
+	}
+	if i := slices.IndexFunc(checker.Properties, func(p checker.PropertyInfo) bool { return string(p.Property) == name }); i >= 0 {
+		p := checker.Properties[i]
+		fmt.Fprintf(a.stdout, "%s: %s level, broken when\n%s\n", p.Property, p.Level, wrap(p.Broken, 78, "  "))
+		return exitValid, nil
+	}
+	known := append(designNames(), nemesis.Names()...)
+	for _, p := range checker.Properties {
+		known = append(known, string(p.Property))
+	}
+	return 0, unknownName("design, nemesis or property", name, known)
+}
+
+func (a *app) listAll() {
+	fmt.Fprintln(a.stdout, "Designs (lockcheck list NAME shows one in full; ! = known bad, ✓ = control)")
+	for _, d := range workload.Designs() {
+		mark := " "
+		if d.Bad {
+			mark = "!"
+		} else if d.Control {
+			mark = "✓"
+		}
+		a.row(mark+" "+d.Name, d.Summary)
+	}
+	fmt.Fprintln(a.stdout, "\nNemeses (a+b: together in one run; all: each in turn; mixed: all in one run)")
+	for _, n := range nemesis.Catalogue {
+		a.row("  "+n.Name, n.Summary)
+	}
+	fmt.Fprintln(a.stdout, "\nProperties")
+	for _, p := range checker.Properties {
+		a.row("  "+string(p.Property), string(p.Level)+": "+p.Broken)
+	}
+}
+
+// row prints a name and a text beside it, wrapped to 80 columns.
+func (a *app) row(name, text string) {
+	const indent = 26
+	pad := strings.Repeat(" ", indent)
+	lines := strings.Split(wrap(text, 79-indent, ""), "\n")
+	fmt.Fprintf(a.stdout, "%-*s%s\n", indent, name, lines[0])
+	for _, l := range lines[1:] {
+		fmt.Fprintf(a.stdout, "%s%s\n", pad, l)
+	}
+}
+
+// wrap breaks a text into lines of at most width columns.
+func wrap(text string, width int, indent string) string {
+	var lines []string
+	line := indent
+	for word := range strings.FieldsSeq(text) {
+		if len([]rune(line))+1+len([]rune(word)) > width && strings.TrimSpace(line) != "" {
+			lines = append(lines, line)
+			line = indent
+		}
+		if strings.TrimSpace(line) != "" {
+			line += " "
+		}
+		line += word
+	}
+	return strings.Join(append(lines, line), "\n")
+}
+
+func (a *app) listDesign(d workload.Design) {
+	fmt.Fprintf(a.stdout, "%s: %s\n", d.Name, d.Summary)
+	fmt.Fprintf(a.stdout, "from %s\n\n%s\n", d.Origin, wrap(d.Doc, 79, ""))
+	t := workload.Spec{Design: d.Name}.Topology()
+	fmt.Fprintf(a.stdout, "\nruns on: lock service %s, a Redis for the stock: %t, SQL: %t, queue: %t\n", or(string(t.Lock), "none"), t.Stock, t.SQL, t.Queue)
+	fmt.Fprintln(a.stdout, "\nclaims        lock       use        business")
+	for _, name := range nemesis.Names() {
+		if c, ok := d.Claims[name]; ok {
+			fmt.Fprintf(a.stdout, "  %-12s%-11s%-11s%s\n", name, c.Lock, c.Use, c.Business)
+		}
+	}
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return s
+}
+
+func (a *app) listNemesis(n nemesis.Nemesis) {
+	fmt.Fprintf(a.stdout, "%s: %s\n\nvariants (--variant plays one only):\n", n.Name, n.Summary)
+	for _, v := range n.Variants {
+		fmt.Fprintf(a.stdout, "  %s\n", v.Name)
+	}
+}

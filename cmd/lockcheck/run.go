@@ -1,0 +1,255 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/lockcheck/lockcheck/checker"
+	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/cluster/docker"
+	"github.com/lockcheck/lockcheck/cluster/sim"
+	"github.com/lockcheck/lockcheck/cmd/lockcheck/internal/cell"
+	"github.com/lockcheck/lockcheck/nemesis"
+	"github.com/lockcheck/lockcheck/workload"
+)
+
+// The names of the clusters.
+const (
+	onSim    = "sim"
+	onDocker = "docker"
+)
+
+// runFlags are the flags of run, and in part of search and bench.
+type runFlags struct {
+	set       *pflag.FlagSet
+	design    string
+	nemesis   string
+	cluster   string
+	variant   string
+	schedule  string
+	image     string
+	store     string
+	format    string
+	expect    string
+	shard     string
+	seed      uint64
+	runs      int
+	timeLimit time.Duration
+	interval  time.Duration
+	spec      workload.Spec
+}
+
+// runRun runs every cell that the flags name and judges each.
+func runRun(ctx context.Context, a *app, args []string) (int, error) {
+	f := newRunFlags(a, "run")
+	if err := parse(f.set, args, 0, 0); err != nil {
+		return 0, err
+	}
+	cells, err := f.cells()
+	if err != nil {
+		return 0, err
+	}
+	f.chooseSeed()
+	fmt.Fprintf(a.stderr, "seed %d\n", f.seed)
+	provider, err := f.provider(ctx)
+	if err != nil {
+		return 0, err
+	}
+	progress := newProgress(a.stderr, len(cells))
+	all := f.runCells(ctx, provider, cells, progress)
+	progress.done()
+	// Whatever happened, nothing is left running.
+	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	closeErr := provider.Close(closing)
+	code, err := a.conclude(f, all)
+	if ctx.Err() != nil && err == nil {
+		code = exitInterrupted
+	}
+	return code, errors.Join(err, closeErr)
+}
+
+func newRunFlags(a *app, verb string) *runFlags {
+	f := &runFlags{set: a.flags(verb)}
+	s := f.set
+	s.StringVar(&f.design, "design", "all", "design, or several with commas, or all, safe, known-bad")
+	s.StringVar(&f.nemesis, "nemesis", "failover", "nemesis; with commas: each in turn; with +: together in one run; all; mixed")
+	s.StringVar(&f.variant, "variant", "", "play only this variant of the nemesis (lockcheck list NEMESIS)")
+	s.StringVar(&f.cluster, "cluster", onSim, "sim (simulated, virtual time) or docker (real servers)")
+	s.Uint64Var(&f.seed, "seed", 0, "decides everything random (default: a new one, printed first)")
+	s.IntVar(&f.runs, "runs", 0, "runs of a cell, with new seeds, until one is invalid (default: sim 3, docker 1)")
+	s.DurationVar(&f.timeLimit, "time-limit", 30*time.Second, "how long faults go on in a run")
+	s.DurationVar(&f.interval, "interval", 0, "between two faults (default 9s)")
+	s.StringVar(&f.schedule, "schedule", "", "replay the fault schedule in this file")
+	specFlags(s, &f.spec)
+	s.StringVar(&f.image, "image", "", "docker: base image, Debian-based, of redis or valkey or of plain Debian")
+	s.StringVar(&f.store, "store", "store", "folder for the runs' histories and reports")
+	s.StringVar(&f.format, "format", "text", "text, json, junit or markdown")
+	s.StringVar(&f.expect, "expect", "", "claims: exit 0 if every verdict is what the design claims")
+	s.StringVar(&f.shard, "shard", "", "i/n: only the i-th of n parts of the cells")
+	return f
+}
+
+// specFlags are the settings of the workload. 0 or "" means the design's own
+// default, which is the article's where it has one.
+func specFlags(s *pflag.FlagSet, w *workload.Spec) {
+	s.StringVar(&w.Workload, "workload", "", "stock (default), or flash-sale: 1,000 customers at once for 100 units")
+	s.IntVar(&w.Workers, "concurrency", 0, "workers (default 10)")
+	s.IntVar(&w.PerHost, "per-host", 0, "workers that share one process (default 1)")
+	s.IntVar(&w.MaxOps, "max-ops", 0, "sells per worker (default: no limit)")
+	s.IntVar(&w.SKUs, "skus", 0, "SKUs on sale (default 12)")
+	s.Int64Var(&w.Stock, "stock", 0, "units in a SKU's batch (default 5)")
+	s.StringVar(&w.Qty, "qty", "", `units of an order (default "1,10%:2")`)
+	s.IntVar(&w.Customers, "customers", 0, "customers, who buy a batch once each (default: every order its own)")
+	s.StringVar(&w.Work, "work", "", `time inside the critical section (default "1ms-20ms,10%:40%ttl-70%ttl")`)
+	s.StringVar(&w.Think, "think", "", `time between two purchases (default "2ms-20ms")`)
+	s.StringVar(&w.StockOn, "stock-on", "", "own (a Redis of its own), lock (on the lock's master) or sql")
+	s.StringVar(&w.LockKey, "lock-key", "", "grain of the lock: category, sku, user-sku or segment")
+	s.DurationVar(&w.TTL, "ttl", 0, "of the lock (default 5s)")
+	s.DurationVar(&w.Grace, "grace", 0, "after the ttl by which a free lock must be had (default 1s)")
+	s.IntVar(&w.Retries, "retries", 0, "of a busy lock; -1: none (default 3)")
+	s.DurationVar(&w.RetryDelay, "retry-delay", 0, "between two tries (default 50ms)")
+	s.DurationVar(&w.Jitter, "jitter", 0, "at most this much more; -1: none (default 50ms)")
+	s.DurationVar(&w.Wait, "wait", 0, "for a busy lock, where tries are not counted (default 2s)")
+	s.DurationVar(&w.Renew, "renew", 0, "between two renewals (default ttl/3)")
+	s.Float64Var(&w.Drift, "drift", 0, "redlock: share of the ttl for clock drift (default 0.01)")
+	s.IntVar(&w.Nodes, "nodes", 0, "redlock: servers, 3 or 5 (default 5)")
+	s.IntVar(&w.Acks, "acks", 0, "wait-lock: replicas that must have the lock (default 1)")
+	s.DurationVar(&w.AckWait, "ack-wait", 0, "wait-lock: how long WAIT waits (default 100ms)")
+	s.StringVar(&w.Persistence, "persistence", "", "of the lock's servers: none, everysec or always")
+}
+
+// check finds contradictions between flags.
+func (f *runFlags) check() error {
+	switch f.cluster {
+	case onSim, onDocker:
+	default:
+		return unknownName("cluster", f.cluster, []string{onSim, onDocker})
+	}
+	switch f.format {
+	case "text", "json", "junit", "markdown":
+	default:
+		return unknownName("format", f.format, []string{"text", "json", "junit", "markdown"})
+	}
+	switch {
+	case f.expect != "" && f.expect != "claims":
+		return usagef("--expect=%s: the only thing to expect is claims", f.expect)
+	case f.image != "" && f.cluster != onDocker:
+		return usagef("--image needs --cluster=docker")
+	case f.schedule != "" && f.set.Changed("nemesis"):
+		return usagef("--schedule and --nemesis contradict each other: the schedule says what happens")
+	case f.schedule != "" && f.variant != "":
+		return usagef("--schedule and --variant contradict each other")
+	case f.timeLimit <= 0:
+		return usagef("--time-limit=%v: must be above 0", f.timeLimit)
+	case f.timeLimit > 24*time.Hour:
+		return usagef("--time-limit=%v: a day at the most", f.timeLimit)
+	case f.interval < 0:
+		return usagef("--interval=%v: must not be negative", f.interval)
+	case f.runs < 0:
+		return usagef("--runs=%d: must not be negative", f.runs)
+	}
+	return nil
+}
+
+func (f *runFlags) chooseSeed() {
+	if f.set.Changed("seed") {
+		return
+	}
+	var b [4]byte
+	// 32 bits: short enough to type. crypto/rand never fails.
+	_, _ = rand.Read(b[:])
+	f.seed = uint64(binary.LittleEndian.Uint32(b[:]))
+}
+
+// provider makes the cluster that the flags ask for.
+func (f *runFlags) provider(ctx context.Context) (cluster.Provider, error) {
+	if f.cluster == onSim {
+		return sim.New(sim.Config{}), nil
+	}
+	return docker.New(ctx, docker.Config{Image: f.image})
+}
+
+// repeats is how often a cell is run at most.
+func (f *runFlags) repeats() int {
+	switch {
+	case f.runs > 0:
+		return f.runs
+	case f.cluster == onDocker:
+		return 1
+	}
+	return 3
+}
+
+// plan is the plan of one run of a cell.
+func (f *runFlags) plan(c tableCell, n int) cell.Plan {
+	spec := c.spec
+	spec.Seed = f.seed + uint64(n)
+	return cell.Plan{
+		Spec: spec, Nemesis: c.nemesis, Variant: f.variant, Schedule: c.schedule, TimeLimit: f.timeLimit,
+		Interval: f.interval, Cluster: f.cluster, Version: version(), Settings: f.settings(),
+	}
+}
+
+// settings are the flags that the user gave, for the header: what the replay
+// needs beside the design, the nemesis and the seed.
+func (f *runFlags) settings() map[string]string {
+	m := map[string]string{}
+	f.set.Visit(func(flag *pflag.Flag) {
+		switch flag.Name {
+		case "design", "nemesis", "seed", "runs", "store", "format", "expect", "shard":
+		default:
+			m[flag.Name] = flag.Value.String()
+		}
+	})
+	return m
+}
+
+// replay is the command that runs one run again.
+func (f *runFlags) replay(c tableCell, seed uint64) string {
+	words := []string{"lockcheck run", "--design=" + c.spec.Design}
+	if f.schedule == "" {
+		words = append(words, "--nemesis="+c.nemesis)
+	}
+	words = append(words, fmt.Sprintf("--seed=%d", seed), "--runs=1")
+	f.set.VisitAll(func(flag *pflag.Flag) {
+		if value, ok := f.settings()[flag.Name]; ok {
+			words = append(words, "--"+flag.Name+"="+quote(value))
+		}
+	})
+	return strings.Join(words, " ")
+}
+
+// quote protects a word from the shell.
+func quote(s string) string {
+	if strings.ContainsAny(s, " \t\n'\"\\$`!*?[]{}()<>|&;#~%") || s == "" {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	return s
+}
+
+// claimOf is what the design promises under the nemesis.
+func claimOf(d workload.Design, nemesisName string) workload.Claim {
+	if nemesisName == nemesis.Mixed || strings.Contains(nemesisName, "+") {
+		return workload.Claim{}
+	}
+	return d.Claims[nemesisName]
+}
+
+// broken lists the levels at which a verdict is invalid.
+func broken(v *checker.Verdict) []checker.Level {
+	var levels []checker.Level
+	for _, l := range []checker.Level{checker.LockLevel, checker.UseLevel, checker.BusinessLevel} {
+		if v.Levels[l] == checker.Invalid {
+			levels = append(levels, l)
+		}
+	}
+	return levels
+}

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockcheck/lockcheck/checker"
+	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/cluster/sim"
+	"github.com/lockcheck/lockcheck/cmd/lockcheck/internal/cell"
+	"github.com/lockcheck/lockcheck/cmd/lockcheck/internal/shrink"
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// runSearch looks for a violation with many seeds and makes it small.
+func runSearch(ctx context.Context, a *app, args []string) (int, error) {
+	f := newRunFlags(a, "search")
+	property := f.set.String("property", "", "look for this property only")
+	shrinkTime := f.set.Duration("shrink-time", time.Minute, "how long to shrink at most; 0: not at all")
+	f.set.Lookup("runs").Usage = "seeds to try (default 1000)"
+	if err := parse(f.set, args, 0, 0); err != nil {
+		return 0, err
+	}
+	if f.cluster != onSim {
+		return 0, usagef("search runs on the simulated cluster only")
+	}
+	if !f.set.Changed("runs") {
+		f.runs = 1000
+	}
+	cells, err := f.cells()
+	if err != nil {
+		return 0, err
+	}
+	if len(cells) != 1 {
+		return 0, usagef("search takes one --design and one --nemesis, not %d cells", len(cells))
+	}
+	f.chooseSeed()
+	fmt.Fprintf(a.stderr, "seed %d\n", f.seed)
+	s := searcher{a: a, f: f, cell: cells[0], provider: sim.New(sim.Config{}), property: checker.Property(*property)}
+	return s.search(ctx, *shrinkTime)
+}
+
+// searcher is one search under way.
+type searcher struct {
+	a        *app
+	f        *runFlags
+	cell     tableCell
+	provider cluster.Provider
+	property checker.Property // that is to be broken; "": any
+}
+
+func (s *searcher) search(ctx context.Context, shrinkTime time.Duration) (int, error) {
+	found, tried, err := s.firstBroken(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if found == nil {
+		fmt.Fprintf(s.a.stdout, "no violation of %s × %s in %d runs, seeds %d to %d (simulated Redis)\n",
+			s.cell.design.Name, s.cell.nemesis, tried, s.f.seed, s.f.seed+uint64(max(tried, 1))-1)
+		if ctx.Err() != nil {
+			return exitInterrupted, nil
+		}
+		return exitValid, nil
+	}
+	fmt.Fprintf(s.a.stderr, "found in run %d of %d, seed %d: %s\n", tried, s.f.runs, found.plan.Spec.Seed, found.Verdict.First().Summary)
+	if s.property == "" {
+		s.property = found.Verdict.First().Property
+	}
+	if shrinkTime > 0 {
+		found = s.shrink(ctx, found, shrinkTime)
+	}
+	return s.conclude(found)
+}
+
+// planned is a judged run with the plan that made it.
+type planned struct {
+	*judged
+	plan cell.Plan
+}
+
+// one runs a plan; nil if it breaks nothing that is looked for.
+func (s *searcher) one(ctx context.Context, p cell.Plan) (*planned, error) {
+	j, err := runInMemory(ctx, s.provider, p)
+	if err != nil {
+		return nil, fmt.Errorf("seed %d: %w", p.Spec.Seed, err)
+	}
+	for _, v := range j.Verdict.Violations {
+		if s.property == "" || v.Property == s.property {
+			return &planned{j, p}, nil
+		}
+	}
+	return nil, nil
+}
+
+// firstBroken tries the seeds in order, on all cores, and answers the broken
+// run of the lowest seed and its number.
+func (s *searcher) firstBroken(ctx context.Context) (*planned, int, error) {
+	var (
+		next, best atomic.Int64
+		mu         sync.Mutex
+		found      *planned
+		failed     error
+		wg         sync.WaitGroup
+	)
+	best.Store(int64(s.f.runs))
+	for range cores() {
+		wg.Go(func() {
+			for {
+				n := next.Add(1) - 1
+				if n >= best.Load() || ctx.Err() != nil {
+					return
+				}
+				p, err := s.one(ctx, s.f.plan(s.cell, int(n)))
+				mu.Lock()
+				if p != nil && n < best.Load() {
+					found = p
+					best.Store(n)
+				}
+				if err != nil && failed == nil {
+					failed = err
+					best.Store(min(n, best.Load()))
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if found != nil {
+		return found, int(best.Load()) + 1, nil
+	}
+	return nil, int(min(next.Load(), int64(s.f.runs))), failed
+}
+
+// seedsPerTry is how many seeds a smaller plan gets to break again: other
+// settings mean other random numbers.
+const seedsPerTry = 24
+
+// shrink makes the plan small, for a bounded time.
+func (s *searcher) shrink(ctx context.Context, found *planned, limit time.Duration) *planned {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	found.plan.Schedule = &found.result.Schedule
+	best := found
+	try := func(ctx context.Context, p cell.Plan) (cell.Plan, bool) {
+		smaller := s.anySeed(ctx, p, found.plan.Spec.Seed)
+		if smaller == nil {
+			return p, false
+		}
+		best = smaller
+		return smaller.plan, true
+	}
+	shrink.Plan(ctx, found.plan, try, func(what string, p cell.Plan) {
+		fmt.Fprintf(s.a.stderr, "%s: %d episodes of faults, %d workers, %d SKUs, %d operations\n",
+			what, len(p.Schedule.Episodes), p.Spec.Workers, p.Spec.SKUs, len(best.History.Ops))
+	})
+	return best
+}
+
+// anySeed tries a plan under several seeds, on all cores; the lowest that
+// breaks counts, so that the result does not depend on the machine.
+func (s *searcher) anySeed(ctx context.Context, p cell.Plan, seed uint64) *planned {
+	for base := 0; base < seedsPerTry; base += cores() {
+		batch := make([]*planned, cores())
+		var wg sync.WaitGroup
+		for i := range batch {
+			q := p
+			q.Spec.Seed = seed + uint64(base+i)
+			wg.Go(func() { batch[i], _ = s.one(ctx, q) })
+		}
+		wg.Wait()
+		if i := slices.IndexFunc(batch, func(p *planned) bool { return p != nil }); i >= 0 {
+			return batch[i]
+		}
+	}
+	return nil
+}
+
+// conclude saves and prints what was found.
+func (s *searcher) conclude(p *planned) (int, error) {
+	if err := p.save(s.f.store); err != nil {
+		return 0, err
+	}
+	p.Replay = replaySmall(p)
+	if err := p.save(s.f.store); err != nil {
+		return 0, err
+	}
+	if err := s.a.show(p.Run, s.f.format); err != nil {
+		return 0, err
+	}
+	return exitOf(p.Verdict.Outcome), nil
+}
+
+// replaySmall is the command that runs the small example again: its settings
+// in full, its faults from the saved schedule.
+func replaySmall(p *planned) string {
+	spec := p.plan.Spec
+	cmd := fmt.Sprintf("lockcheck run --design=%s --schedule=%s --seed=%d --runs=1 --time-limit=%v --concurrency=%d --skus=%d --max-ops=%d",
+		spec.Design, p.folder.Path(histories.ScheduleFile), spec.Seed, p.plan.TimeLimit, spec.Workers, spec.SKUs, spec.MaxOps)
+	for _, name := range slices.Sorted(maps.Keys(p.plan.Settings)) {
+		switch name {
+		case "time-limit", "concurrency", "skus", "max-ops", "schedule", "shrink-time", "property", "interval", "variant":
+		default:
+			cmd += " --" + name + "=" + quote(p.plan.Settings[name])
+		}
+	}
+	return cmd
+}
