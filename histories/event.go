@@ -78,6 +78,11 @@ const (
 	Busy    = "busy"     // the lock was not to be had
 )
 
+// NotOwner is the Error of a release or extend that failed because the lock
+// was not held by its worker (any more). Other errors of a failed release say
+// only that nothing was done.
+const NotOwner = "not the owner"
+
 // Process numbers who did it: workers count from 0.
 type Process int32
 
