@@ -1,0 +1,196 @@
+package report
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// band is a fault from its injection to its end.
+type band struct {
+	From   int64    `json:"from"` // ns
+	To     int64    `json:"to"`
+	F      string   `json:"f"`
+	Label  string   `json:"label"`
+	On     []string `json:"on,omitempty"` // nodes and workers it concerns
+	Mark   int      `json:"mark"`         // index into the history's marks
+	Moment bool     `json:"moment,omitempty"`
+	Proof  string   `json:"proof,omitempty"`
+}
+
+// ends says which marks end which faults. Heal undoes links, clocks and
+// delays.
+var ends = map[string][]string{
+	histories.Start:  {histories.Kill},
+	histories.Resume: {histories.Pause},
+	histories.Heal:   {histories.Partition, histories.Loss, histories.Skew, histories.Delay},
+}
+
+// bandsOf pairs the faults of a history with their ends. What has no end by
+// its nature (a promotion, a crash, an eviction) is a moment.
+func bandsOf(h *histories.History) []band {
+	var list []band
+	var open []int
+	for i, e := range h.Marks {
+		if e.Process != histories.Nemesis || e.F == histories.Phase {
+			continue
+		}
+		if over, closes := ends[e.F]; closes {
+			open = closeBands(list, open, over, e)
+			continue
+		}
+		b := band{From: e.Time, To: e.Time, F: e.F, Label: markText(e), On: e.Targets, Mark: i, Moment: true, Proof: e.Proof}
+		if lasts(e.F) {
+			b.To, b.Moment = h.End, false
+			open = append(open, len(list))
+		}
+		list = append(list, b)
+	}
+	return list
+}
+
+// lasts reports whether a fault stays until it is ended.
+func lasts(f string) bool {
+	for _, over := range ends {
+		if slices.Contains(over, f) {
+			return true
+		}
+	}
+	return false
+}
+
+// closeBands ends the open bands that a mark undoes: those of its kind that
+// share a target with it, or all of its kind if it names none.
+func closeBands(list []band, open []int, over []string, e histories.Event) []int {
+	return slices.DeleteFunc(open, func(i int) bool {
+		b := &list[i]
+		if !slices.Contains(over, b.F) || !touches(b.On, e.Targets) {
+			return false
+		}
+		b.To = e.Time
+		return true
+	})
+}
+
+func touches(on, targets []string) bool {
+	if len(on) == 0 || len(targets) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(on, func(n string) bool { return slices.Contains(targets, n) })
+}
+
+// node is the lane of a server.
+type node struct {
+	Name   string  `json:"name"`
+	States []state `json:"states"`
+}
+
+// state is what a server was for a while.
+type state struct {
+	From  int64  `json:"from"`
+	To    int64  `json:"to"`
+	Kind  string `json:"kind"` // master, replica, killed, paused, skewed, cut
+	Label string `json:"label,omitempty"`
+}
+
+// nodesOf works out what can be told of the servers: their roles from
+// promotions, their faults from the bands.
+func nodesOf(h *histories.History, bands []band) []node {
+	states := map[string][]state{}
+	for _, e := range h.Marks {
+		if e.Process != histories.Nemesis {
+			continue
+		}
+		for _, n := range append(slices.Clone(e.Targets), linkEnds(e)...) {
+			if isNode(n) {
+				states[n] = nil
+			}
+		}
+	}
+	for n := range states {
+		states[n] = roles(h, n)
+	}
+	for _, b := range bands {
+		kind, known := kinds[b.F]
+		for _, n := range b.On {
+			if _, ours := states[n]; ours && known {
+				states[n] = append(states[n], state{b.From, b.To, kind, b.Label})
+			}
+		}
+	}
+	list := make([]node, 0, len(states))
+	for _, n := range slices.SortedFunc(maps.Keys(states), byNumber) {
+		list = append(list, node{n, states[n]})
+	}
+	return list
+}
+
+var kinds = map[string]string{
+	histories.Kill: "killed", histories.Pause: "paused", histories.Skew: "skewed", histories.Partition: "cut", histories.Loss: "cut",
+}
+
+func linkEnds(e histories.Event) []string {
+	if e.Fault == nil {
+		return nil
+	}
+	return append(slices.Clone(e.Fault.From), e.Fault.To...)
+}
+
+// isNode tells the name of a server from that of a worker and from a role
+// ("master", "workers"), which is no server: servers are numbered.
+func isNode(name string) bool {
+	i := strings.LastIndexByte(name, '-')
+	return i > 0 && i < len(name)-1 && strings.Trim(name[i+1:], "0123456789") == "" && name[:i] != "worker"
+}
+
+// byNumber orders redis-2 before redis-10.
+func byNumber(a, b string) int {
+	return cmp.Or(cmp.Compare(len(strings.TrimRight(a, "0123456789")), len(strings.TrimRight(b, "0123456789"))),
+		cmp.Compare(strings.TrimRight(a, "0123456789"), strings.TrimRight(b, "0123456789")),
+		cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
+}
+
+// roles are the roles of a server in order of time. Before its first change
+// of role a server was the other: a promoted one had been a replica.
+func roles(h *histories.History, n string) []state {
+	var list []state
+	from, now := int64(0), ""
+	if hit := masterAtFirst(h, n); hit {
+		now = "master"
+	}
+	for _, e := range h.Marks {
+		if (e.F != histories.Promoted && e.F != histories.Demoted) || !slices.Contains(e.Targets, n) {
+			continue
+		}
+		before, after := "replica", "master"
+		if e.F == histories.Demoted {
+			before, after = after, before
+		}
+		if now == "" {
+			now = before
+		}
+		list = append(list, state{From: from, To: e.Time, Kind: now})
+		from, now = e.Time, after
+	}
+	if now != "" {
+		list = append(list, state{From: from, To: h.End, Kind: now})
+	}
+	return list
+}
+
+// masterAtFirst reports whether a fault aimed at the master hit this server
+// before any promotion.
+func masterAtFirst(h *histories.History, n string) bool {
+	for _, e := range h.Marks {
+		if e.F == histories.Promoted {
+			return false
+		}
+		if e.Fault != nil && slices.Equal(e.Fault.Targets, []string{"master"}) && slices.Contains(e.Targets, n) {
+			return true
+		}
+	}
+	return false
+}

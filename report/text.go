@@ -1,0 +1,301 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/lockcheck/lockcheck/checker"
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// Text writes the report of one run for a terminal: the verdict first, then
+// what broke, between whom, when and why, then where to look further.
+func Text(w io.Writer, r Run, style Style) error {
+	t := &text{style: style}
+	t.line(t.verdict(r.Verdict.Outcome, r.headline()))
+	if r.Interrupted {
+		t.para(0, "The run was interrupted; this judges what was recorded until then.")
+	}
+	if r.Verdict.Reason != "" {
+		t.para(0, plain(r.Verdict.Reason))
+	}
+	t.levels(r.Verdict)
+	if b := balance(r.Verdict.Counts); b != "" {
+		t.line("")
+		t.para(0, b)
+	}
+	t.violations(r)
+	t.warnings(r)
+	t.facts(r)
+	t.whereabouts(r)
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
+// text collects lines that fit the width.
+type text struct {
+	b     strings.Builder
+	style Style
+}
+
+// The ANSI colours in use: red, yellow and green with bold, so that the
+// words remain where colours are not seen.
+var ansi = map[checker.Outcome]string{
+	checker.Invalid: "\x1b[1;31m", checker.Unknown: "\x1b[1;33m", checker.Valid: "\x1b[1;32m",
+}
+
+// verdict colours a text as an outcome, if colours are in use.
+func (t *text) verdict(o checker.Outcome, s string) string {
+	if !t.style.Colour {
+		return s
+	}
+	word, rest, found := strings.Cut(s, " ")
+	if found {
+		rest = " " + rest
+	}
+	return ansi[o] + word + "\x1b[0m" + rest
+}
+
+func (t *text) line(s string) { t.b.WriteString(strings.TrimRight(s, " ") + "\n") }
+
+// para writes text wrapped, its lines indented.
+func (t *text) para(indent int, s string) { t.hang(indent, "", s) }
+
+// hang writes text wrapped behind a label, further lines below the first.
+func (t *text) hang(indent int, label, s string) {
+	indent += columns(label)
+	lead := strings.Repeat(" ", indent-columns(label)) + label
+	for _, l := range wrap(s, t.style.width()-indent) {
+		t.line(lead + l)
+		lead = strings.Repeat(" ", indent)
+	}
+}
+
+// levels writes a line per level, and below it what is broken or undecided.
+func (t *text) levels(v *checker.Verdict) {
+	t.line("")
+	for _, level := range levels {
+		o, judged := v.Levels[level]
+		if !judged {
+			continue
+		}
+		label := "  " + pad(string(level), 9) + " "
+		rest := levelText(level, v)
+		lead := label + t.verdict(o, pad(string(o), 8)) + " "
+		for i, l := range wrap(plain(rest), t.style.width()-columns(label)-9) {
+			if i > 0 {
+				lead = strings.Repeat(" ", columns(label)+9)
+			}
+			t.line(lead + l)
+		}
+	}
+}
+
+// maxInFull is how many violations are told in full; the first of each
+// property comes first. Of the others there is one line each, maxBrief at
+// most.
+const (
+	maxInFull = 4
+	maxBrief  = 8
+)
+
+func (t *text) violations(r Run) {
+	full, brief := choose(r.Verdict.Violations)
+	var ids [][]int64
+	for _, v := range full {
+		ids = append(ids, v.Evidence, v.Ops)
+	}
+	ops := opsByID(r.History, ids...)
+	var holds []hold
+	if r.History != nil && len(full) > 0 {
+		holds = holdsOf(r.History)
+	}
+	for _, v := range full {
+		t.violation(r, v, evidenceOf(v, ops), holds)
+	}
+	for i, v := range brief {
+		if i == 0 {
+			t.line("")
+			t.line("Also")
+		}
+		if i == maxBrief {
+			break
+		}
+		t.hang(2, string(v.Property)+"  ", plain(v.Summary))
+	}
+	if more := total(r.Verdict) - len(full) - min(len(brief), maxBrief); more > 0 && len(full) > 0 {
+		t.para(2, "and "+plural(more, "more violation")+", see the report")
+	}
+}
+
+// choose picks the violations to tell in full: the first of each property, in
+// order of time.
+func choose(all []checker.Violation) (full, brief []checker.Violation) {
+	seen := map[checker.Property]bool{}
+	for _, v := range all {
+		if !seen[v.Property] && len(full) < maxInFull {
+			seen[v.Property] = true
+			full = append(full, v)
+			continue
+		}
+		brief = append(brief, v)
+	}
+	return full, brief
+}
+
+// total is the number of violations, listed or not.
+func total(v *checker.Verdict) int {
+	n := 0
+	for _, r := range v.Results {
+		n += r.Count
+	}
+	return max(n, len(v.Violations))
+}
+
+func (t *text) violation(r Run, v checker.Violation, evidence []*histories.Op, holds []hold) {
+	t.line("")
+	t.line(t.verdict(checker.Invalid, string(v.Property)+"  "+shorten(plain(v.Key), 50)))
+	t.para(2, sentence(plain(v.Summary)))
+	if because := causeText(v); because != "" {
+		t.hang(2, "Cause: ", plain(because))
+	}
+	if r.History == nil || len(evidence) == 0 {
+		return
+	}
+	t.picture(r.History, v, evidence, holds)
+	t.table(evidence)
+}
+
+// causeText is the cause in a word and a sentence.
+func causeText(v checker.Violation) string {
+	switch {
+	case v.Cause == "" && v.Because == "":
+		return "not told by the history."
+	case v.Because == "":
+		return string(v.Cause) + "."
+	case v.Cause == "" || strings.Contains(v.Because, string(v.Cause)):
+		return sentence(v.Because)
+	}
+	return string(v.Cause) + ": " + sentence(v.Because)
+}
+
+// sentence ends with a full stop.
+func sentence(s string) string {
+	if s == "" || strings.HasSuffix(s, ".") {
+		return s
+	}
+	return s + "."
+}
+
+func (t *text) picture(h *histories.History, v checker.Violation, evidence []*histories.Op, holds []hold) {
+	const names = 11
+	p := draw(h, v, evidence, holds, t.style.width()-names-4)
+	if p == nil {
+		return
+	}
+	t.line("")
+	for _, l := range p.lines(names) {
+		t.line("  " + l)
+	}
+}
+
+// maxEvidence is how many operations a table lists.
+const maxEvidence = 12
+
+// table lists the evidence: when, who, what.
+func (t *text) table(evidence []*histories.Op) {
+	t.line("")
+	for i, op := range evidence {
+		if i == maxEvidence {
+			t.line("  … " + plural(len(evidence)-i, "more operation"))
+			return
+		}
+		lead := fmt.Sprintf("%11s  %s  ", clock(op.Call), pad(who(op.Process), 10))
+		lines := wrap(plain(describe(op)), t.style.width()-2-columns(lead))
+		for j, l := range lines {
+			if j > 0 {
+				lead = strings.Repeat(" ", columns(lead))
+			}
+			t.line("  " + lead + l)
+		}
+	}
+}
+
+// warnings writes what is no violation but worth a look.
+func (t *text) warnings(r Run) {
+	if len(r.Verdict.Warnings) > 0 {
+		t.line("")
+	}
+	for _, w := range r.Verdict.Warnings {
+		t.hang(0, "Warning: ", plain(w.Text)+" ("+plain(w.Word)+")")
+	}
+	for _, n := range r.Verdict.Notes {
+		t.hang(0, "Note: ", plain(n))
+	}
+}
+
+// facts writes the numbers beside the verdict.
+func (t *text) facts(r Run) {
+	c := r.Verdict.Counts
+	t.line("")
+	s := plural(c.Ops, "operation") + ", " + plural(c.Grants, "grant")
+	if r.History != nil {
+		s += " in " + span(r.History.End)
+		if n := faultsIn(r.History); n > 0 {
+			s += ", " + plural(n, "fault")
+		}
+	}
+	if c.Settled+c.StillOpen > 0 {
+		s += fmt.Sprintf("; of the sells that had no answer the audit settled %d and left %d open", c.Settled, c.StillOpen)
+	}
+	t.para(0, s+".")
+}
+
+// faultsIn counts the faults that a nemesis injected.
+func faultsIn(h *histories.History) int {
+	n := 0
+	for _, e := range h.Marks {
+		if injects(e.F) {
+			n++
+		}
+	}
+	return n
+}
+
+// injects reports whether a mark is a fault, and not its end or a note.
+func injects(f string) bool {
+	switch f {
+	case histories.Kill, histories.Pause, histories.Partition, histories.Loss, histories.Skew,
+		histories.Failover, histories.Evict, histories.Delay, histories.Crash:
+		return true
+	}
+	return false
+}
+
+// whereabouts says where the report is and how to run it again.
+func (t *text) whereabouts(r Run) {
+	if r.Folder != "" {
+		t.line("")
+		t.line("Report:  " + plain(r.Folder) + "/" + histories.ReportFile)
+	}
+	if r.Replay != "" {
+		t.command("Again:   ", plain(r.Replay))
+	}
+}
+
+// command writes a shell command so that it can be copied: broken lines end
+// with a backslash.
+func (t *text) command(label, s string) {
+	lines := wrap(s, t.style.width()-columns(label)-2)
+	if strings.ContainsAny(s, `'"`) {
+		lines = []string{s} // a break inside quotes would change the command
+	}
+	for i, l := range lines {
+		if i < len(lines)-1 {
+			l += " \\"
+		}
+		t.line(label + l)
+		label = strings.Repeat(" ", columns(label))
+	}
+}

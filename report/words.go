@@ -1,0 +1,212 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lockcheck/lockcheck/checker"
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// meaning says what a broken property means, for somebody who meets the word
+// for the first time.
+var meaning = map[checker.Property]string{
+	checker.DoubleHold:           "two workers held the same lock at the same time",
+	checker.LockNotLinearizable:  "no order of the acquires and releases explains their answers",
+	checker.LeaseGap:             "a renewal said yes although the lease had ended and another had held in between",
+	checker.ForeignRelease:       "a release deleted the lock of another worker",
+	checker.FenceRegression:      "a later grant, or a later write, carried a smaller fencing number",
+	checker.StuckLock:            "nobody held the lock, yet it could not be had",
+	checker.StaleWrite:           "a worker wrote to the stock after it had lost the lock",
+	checker.Oversell:             "more units were sold than there were",
+	checker.DuplicateOrder:       "one order took effect more than once",
+	checker.StockMismatch:        "the stock and the orders do not add up",
+	checker.StockNotLinearizable: "no order of the sells and reads explains their answers",
+}
+
+// guards says what a level protects when nothing is wrong.
+var guards = map[checker.Level]string{
+	checker.LockLevel:     "one worker at a time held each lock",
+	checker.UseLevel:      "nobody wrote after losing the lock",
+	checker.BusinessLevel: "sales, orders and stock add up",
+}
+
+// advice answers the reader's next question about a cause: is it my design,
+// or are it my settings?
+var advice = map[checker.Cause]string{
+	checker.LeaseRanOut:       "The work took longer than the lease. A longer ttl or a renewal makes it rarer; only a store that refuses stale writes (fencing, or a conditional update) makes it harmless.",
+	checker.LostAtFailover:    "Design, not settings: Redis replicates asynchronously, so a replica can be promoted without the newest locks. WAIT narrows the window; a store that refuses stale writes makes it harmless.",
+	checker.SplitBrain:        "Design, not settings: for a while two masters answered. min-replicas-to-write shortens it; a quorum of independent servers or fencing at the store closes it.",
+	checker.ReleasedByAnother: "Design: a release must compare the owner and delete in one step (a script), or a late finisher frees the lock of the next holder.",
+	checker.ClockJumped:       "Design: a deadline was taken from a wall clock that can jump. Use the monotonic clock, and let the store refuse stale writes.",
+	checker.RestartedEmpty:    "Settings and design: the server came back without the lock. appendfsync always keeps it; with several servers, delay the restart by one ttl.",
+	checker.BeforeCommit:      "Design: the lock was released before the transaction was committed, so the next holder read the old row. Commit first, then release.",
+	checker.NeverReleased:     "Design: a path leaves without releasing, and the lock stays until its ttl, or for ever without one. Release in a defer; always set a ttl, in the same command.",
+	checker.RenewalStopped:    "Design: the renewal ended while the work went on, and the worker was not told. A failed renewal must stop the work.",
+	checker.NotAtomic:         "Design: the stock was checked in one step and changed in another, and others came between. Check and change in one command, script or conditional update.",
+	checker.SharedOwner:       "Design: two workers used the same owner id, so each took the other's lock for its own. Use a fresh random token for every acquire.",
+	checker.FailedOpen:        "Design: when the lock service could not be reached, the worker went on without a lock. Refuse the sale instead.",
+	checker.Evicted:           "Settings: the server threw the lock away to free memory. Use maxmemory-policy noeviction for locks, or a server of their own.",
+}
+
+// describe says in one line what an operation asked for and got. It is text
+// of any content; the caller escapes it for where it goes.
+func describe(op *histories.Op) string {
+	var b strings.Builder
+	b.WriteString(op.F)
+	if op.Key != "" {
+		b.WriteString(" " + op.Key)
+	}
+	if op.Qty > 1 {
+		fmt.Fprintf(&b, " ×%d", op.Qty)
+	}
+	if op.Order != "" {
+		b.WriteString(" for order " + op.Order)
+	}
+	b.WriteString(": " + outcome(op))
+	for _, fact := range facts(op) {
+		b.WriteString(", " + fact)
+	}
+	return b.String()
+}
+
+// outcome says how an operation ended.
+func outcome(op *histories.Op) string {
+	switch {
+	case op.Return == histories.Never:
+		return "never answered"
+	case op.Outcome == histories.Info && op.Error != "":
+		return "unknown (" + op.Error + ")"
+	case op.Outcome == histories.Info:
+		return "unknown"
+	case op.Outcome == histories.Fail && op.Error != "":
+		return "refused (" + op.Error + ")"
+	case op.Outcome == histories.Fail:
+		return "refused"
+	case op.Replay:
+		return "ok (had been done before)"
+	}
+	return "ok"
+}
+
+// facts are the answers that an operation carries.
+func facts(op *histories.Op) []string {
+	var list []string
+	number := func(n histories.Num, format string) {
+		if n.Known {
+			list = append(list, fmt.Sprintf(format, n.N))
+		}
+	}
+	number(op.Value, "value %d")
+	number(op.Seen, "saw %d")
+	number(op.Left, "%d left")
+	number(op.Fence, "fence %d")
+	if op.Until.Known {
+		list = append(list, "until "+clock(op.Until.N))
+	}
+	if op.Token != "" {
+		list = append(list, "token "+shorten(op.Token, 12))
+	}
+	return list
+}
+
+// markText says what a mark is: "kill redis-1", "promoted redis-2".
+func markText(e histories.Event) string {
+	parts := []string{e.F}
+	switch {
+	case len(e.Targets) > 0:
+		parts = append(parts, shorten(strings.Join(e.Targets, ", "), 60))
+	case e.Fault != nil && len(e.Fault.From) > 0:
+		parts = append(parts, cutText(*e.Fault))
+	case e.F == histories.Phase:
+		return e.Note
+	}
+	if e.Fault != nil && e.Fault.Offset != 0 {
+		parts = append(parts, "by "+signed(int64(e.Fault.Offset)))
+	}
+	if e.Fault != nil && e.Fault.Drift != 0 {
+		parts = append(parts, fmt.Sprintf("drifting %+.3g %%", 100*e.Fault.Drift))
+	}
+	if e.F == histories.Lost {
+		parts = append(parts, e.Key)
+	}
+	return strings.Join(parts, " ")
+}
+
+// cutText says which links a partition cuts.
+func cutText(f histories.Fault) string {
+	arrow := " | "
+	if f.OneWay {
+		arrow = " → "
+	}
+	return shorten(strings.Join(f.From, ", "), 30) + arrow + shorten(strings.Join(f.To, ", "), 30)
+}
+
+// who names a process as reports do.
+func who(p histories.Process) string {
+	if p >= 0 {
+		return "worker " + p.String()
+	}
+	return p.String()
+}
+
+// units says how many: "1 unit", "3 units".
+func units(n int64) string { return plural(n, "unit") }
+
+// plural puts a number before a word.
+func plural[T ~int | ~int64](n T, word string) string {
+	if n == 1 {
+		return "1 " + word
+	}
+	return count(n) + " " + word + "s"
+}
+
+// balance says what was sold against what there was: "Sold 103 of 100 units:
+// 3 more than there were." It is empty if nothing is known of stock.
+//
+// The sums over all keys can look well although one key is oversold.
+func balance(c checker.Counts) string {
+	s := fmt.Sprintf("Sold %s of %s", count(c.Sold), units(c.Had))
+	switch {
+	case c.Had == 0 && c.Sold == 0:
+		return ""
+	case c.Oversold > 0 && c.Sold > c.Had:
+		return fmt.Sprintf("%s: %s more than there were.", s, count(c.Oversold))
+	case c.Oversold > 0:
+		return fmt.Sprintf("%s in all, but on single keys %s more than there were.", s, count(c.Oversold))
+	}
+	return s + "."
+}
+
+// levelText says in plain words how a level came out.
+func levelText(level checker.Level, v *checker.Verdict) string {
+	var broken, open []string
+	for _, r := range v.Results {
+		if r.Level != level {
+			continue
+		}
+		switch r.Outcome {
+		case checker.Invalid:
+			broken = append(broken, meaning[r.Property]+times(r.Count))
+		case checker.Unknown:
+			open = append(open, string(r.Property)+": "+r.Reason)
+		}
+	}
+	switch {
+	case len(broken) > 0:
+		return strings.Join(broken, "; ")
+	case len(open) > 0:
+		return strings.Join(open, "; ")
+	case v.Levels[level] == checker.Valid:
+		return guards[level]
+	}
+	return "not decided"
+}
+
+// times says how often, if more than once.
+func times(n int) string {
+	if n < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (%s times)", count(n))
+}
