@@ -1,0 +1,299 @@
+package workload
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/workload/env"
+	"github.com/lockcheck/lockcheck/workload/lock"
+)
+
+// Workloads.
+const (
+	Stock     = "stock"      // customers keep coming; a sold-out batch is followed by the next
+	FlashSale = "flash-sale" // every worker is one customer; all want the same article at once
+)
+
+// Grains of a lock: what one key guards (--lock-key).
+const (
+	GrainSKU      = "sku"      // one article
+	GrainCategory = "category" // a third of all articles
+	GrainUserSKU  = "user-sku" // one customer's dealings with one article
+	GrainSegment  = "segment"  // one of the batches of an article that are on sale side by side
+)
+
+// Places of the stock (--stock-on).
+const (
+	OnOwn  = "own"  // a separate Redis that no fault of the lock service touches
+	OnLock = "lock" // the lock's own master
+	OnSQL  = "sql"  // a MariaDB
+)
+
+// Spec is what a run tells its workers, as JSON. A zero field is the
+// design's default, or else the one documented here.
+type Spec struct {
+	Design   string `json:"design"`
+	Workload string `json:"workload,omitempty"` // Stock (default) or FlashSale
+	Seed     uint64 `json:"seed,omitempty"`
+
+	Workers   int           `json:"workers,omitempty"`    // default 10; flash-sale 1000
+	PerHost   int           `json:"per-host,omitempty"`   // workers that share a process; default 1; flash-sale 100
+	TimeLimit time.Duration `json:"time-limit,omitempty"` // of the running phase: sizes Batches; default 30 s
+	MaxOps    int           `json:"max-ops,omitempty"`    // sells per worker; default no limit
+
+	SKUs      int   `json:"skus,omitempty"`      // articles; default 12, more than workers
+	Stock     int64 `json:"stock,omitempty"`     // units per batch; default 5; flash-sale 100
+	Batches   int   `json:"batches,omitempty"`   // per SKU; default: enough for TimeLimit
+	Segments  int   `json:"segments,omitempty"`  // batches on sale side by side with GrainSegment; default 3
+	Customers int   `json:"customers,omitempty"` // a customer buys a batch once, so orders collide; default: every order is its own
+
+	Work  string `json:"work,omitempty"`  // Distribution of the business step; default "1ms-20ms,10%:40%ttl-70%ttl"
+	Think string `json:"think,omitempty"` // Distribution between two purchases; default "2ms-20ms"
+	Qty   string `json:"qty,omitempty"`   // Distribution of units; default "1,10%:2"
+
+	TTL        time.Duration `json:"ttl,omitempty"`         // of the lock; default 5 s
+	Grace      time.Duration `json:"grace,omitempty"`       // after the ttl by which a free lock must be had; default 1 s
+	MaxDelay   time.Duration `json:"max-delay,omitempty"`   // a request may act this long after its time-out; default 5 s
+	Retries    int           `json:"retries,omitempty"`     // of a busy lock; -1: none; default 3
+	RetryDelay time.Duration `json:"retry-delay,omitempty"` // between them; default 50 ms
+	Jitter     time.Duration `json:"jitter,omitempty"`      // at most this much more; -1: none; default 50 ms
+	Wait       time.Duration `json:"wait,omitempty"`        // for a busy lock, of designs that do not count; default 2 s
+	Renew      time.Duration `json:"renew,omitempty"`       // between renewals; default ttl/3
+	Drift      float64       `json:"drift,omitempty"`       // share of the ttl for clock drift; default 0.01
+	Nodes      int           `json:"nodes,omitempty"`       // of Redlock: 3 or 5; default 5
+	Acks       int           `json:"acks,omitempty"`        // that WAIT asks for; default 1
+	AckWait    time.Duration `json:"ack-wait,omitempty"`    // how long WAIT waits; default 100 ms
+
+	LockKey     string `json:"lock-key,omitempty"`    // a grain; default GrainSKU
+	StockOn     string `json:"stock-on,omitempty"`    // OnOwn, OnLock or OnSQL; default: the design's
+	Persistence string `json:"persistence,omitempty"` // of the lock's nodes: "none" (default), "everysec", "always"
+}
+
+// standard are the defaults of every design that has no other.
+var standard = Spec{
+	Workload: Stock, Workers: 10, PerHost: 1, TimeLimit: 30 * time.Second,
+	SKUs: 12, Stock: 5, Segments: 3,
+	Work: "1ms-20ms,10%:40%ttl-70%ttl", Think: "2ms-20ms", Qty: "1,10%:2",
+	TTL: 5 * time.Second, Grace: time.Second, MaxDelay: 5 * time.Second,
+	Retries: 3, RetryDelay: 50 * time.Millisecond, Jitter: 50 * time.Millisecond,
+	Wait: 2 * time.Second, Drift: 0.01, Nodes: 5, Acks: 1, AckWait: 100 * time.Millisecond,
+	LockKey: GrainSKU, StockOn: OnOwn, Persistence: "none",
+}
+
+// flashSale are the defaults of the articles' scene: 1,000 customers at
+// once, 100 units of one article.
+var flashSale = Spec{
+	Workers: 1000, PerHost: 100, SKUs: 1, Stock: 100, Batches: 1,
+	Work: "1ms", Think: "0s", Qty: "1",
+}
+
+// maxBatches bounds what Setup puts into a store.
+const maxBatches = 10_000
+
+// Resolved fills in the defaults and checks the rest. Its errors name the
+// flag to change.
+func (s Spec) Resolved() (Spec, error) {
+	d, ok := Find(s.Design)
+	if !ok {
+		return s, fmt.Errorf("--design is %q: no such design", s.Design)
+	}
+	if s.Workload == FlashSale {
+		s = s.or(flashSale)
+	}
+	s = s.or(d.Defaults).or(standard)
+	if s.Renew == 0 {
+		s.Renew = s.TTL / 3
+	}
+	if err := s.check(d); err != nil {
+		return s, err
+	}
+	if s.Batches == 0 {
+		s.Batches = s.enoughBatches()
+	}
+	for s.Batches%s.segments() != 0 {
+		s.Batches++
+	}
+	return s, nil
+}
+
+// or is s with its zero fields taken from d.
+func (s Spec) or(d Spec) Spec {
+	fill(&s.Workload, d.Workload)
+	fill(&s.Workers, d.Workers)
+	fill(&s.PerHost, d.PerHost)
+	fill(&s.TimeLimit, d.TimeLimit)
+	fill(&s.SKUs, d.SKUs)
+	fill(&s.Stock, d.Stock)
+	fill(&s.Batches, d.Batches)
+	fill(&s.Segments, d.Segments)
+	fill(&s.Customers, d.Customers)
+	fill(&s.Work, d.Work)
+	fill(&s.Think, d.Think)
+	fill(&s.Qty, d.Qty)
+	fill(&s.TTL, d.TTL)
+	fill(&s.Grace, d.Grace)
+	fill(&s.MaxDelay, d.MaxDelay)
+	fill(&s.Retries, d.Retries)
+	fill(&s.RetryDelay, d.RetryDelay)
+	fill(&s.Jitter, d.Jitter)
+	fill(&s.Wait, d.Wait)
+	fill(&s.Renew, d.Renew)
+	fill(&s.Drift, d.Drift)
+	fill(&s.Nodes, d.Nodes)
+	fill(&s.Acks, d.Acks)
+	fill(&s.AckWait, d.AckWait)
+	fill(&s.LockKey, d.LockKey)
+	fill(&s.StockOn, d.StockOn)
+	fill(&s.Persistence, d.Persistence)
+	return s
+}
+
+func fill[T comparable](field *T, from T) {
+	var zero T
+	if *field == zero {
+		*field = from
+	}
+}
+
+// check says what is wrong with a Spec whose defaults are filled in.
+func (s Spec) check(d Design) error {
+	atLeast := func(flag string, n, least int64) error {
+		if n < least {
+			return fmt.Errorf("--%s is %d: want at least %d", flag, n, least)
+		}
+		return nil
+	}
+	positive := func(flag string, d time.Duration) error {
+		if d < time.Millisecond || d > 24*time.Hour {
+			return fmt.Errorf("--%s is %v: want 1ms to 24h", flag, d)
+		}
+		return nil
+	}
+	_, workErr := Durations(s.Work, s.TTL)
+	_, thinkErr := Durations(s.Think, s.TTL)
+	_, qtyErr := Quantities(s.Qty)
+	return errors.Join(
+		oneOf("workload", s.Workload, Stock, FlashSale),
+		atLeast("concurrency", int64(s.Workers), 1),
+		atLeast("per-host", int64(s.PerHost), 1),
+		atLeast("max-ops", int64(s.MaxOps), 0),
+		atLeast("skus", int64(s.SKUs), 1),
+		atLeast("stock", s.Stock, 1),
+		atLeast("batches", int64(s.Batches), 0),
+		atLeast("segments", int64(s.Segments), 1),
+		atLeast("customers", int64(s.Customers), s.leastCustomers()),
+		named("work", workErr), named("think", thinkErr), named("qty", qtyErr),
+		positive("time-limit", s.TimeLimit), positive("ttl", s.TTL), positive("grace", s.Grace),
+		positive("retry-delay", s.RetryDelay), positive("wait", s.Wait), positive("renew", s.Renew),
+		positive("ack-wait", s.AckWait),
+		oneOf("nodes", strconv.Itoa(s.Nodes), "3", "5"),
+		oneOf("lock-key", s.LockKey, GrainSKU, GrainCategory, GrainUserSKU, GrainSegment),
+		oneOf("stock-on", s.StockOn, d.stockOn()...),
+		oneOf("persistence", s.Persistence, "none", "everysec", "always"),
+	)
+}
+
+// leastCustomers is how many customers it takes to buy a batch up, if each
+// buys it once.
+func (s Spec) leastCustomers() int64 {
+	if s.Customers == 0 {
+		return 0
+	}
+	return s.Stock
+}
+
+func named(flag string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("--%s: %w", flag, err)
+}
+
+func oneOf(flag, value string, of ...string) error {
+	if slices.Contains(of, value) {
+		return nil
+	}
+	return fmt.Errorf("--%s is %q: want one of %q", flag, value, of)
+}
+
+// enoughBatches is how many batches of each SKU the workers can sell in the
+// time limit at the very most, by think and work alone, and some more.
+func (s Spec) enoughBatches() int {
+	think, _ := Durations(s.Think, s.TTL)
+	work, _ := Durations(s.Work, s.TTL)
+	qty, _ := Quantities(s.Qty)
+	each := time.Duration(think.Mean() + work.Mean()).Seconds()
+	const leastRoundTrips = 0.0005
+	sells := float64(s.Workers) * s.TimeLimit.Seconds() / (each + leastRoundTrips)
+	batches := sells * qty.Mean() / float64(s.Stock) / float64(s.SKUs)
+	return int(min(maxBatches, math.Ceil(batches)+5))
+}
+
+// segments is how many batches of a SKU are on sale side by side.
+func (s Spec) segments() int {
+	if s.LockKey == GrainSegment {
+		return s.Segments
+	}
+	return 1
+}
+
+// options are the settings for the lock design. In a Spec 0 is the default
+// and -1 none.
+func (s Spec) options() lock.Options {
+	return lock.Options{
+		TTL: s.TTL, Retries: max(0, s.Retries), RetryDelay: s.RetryDelay, Jitter: max(0, s.Jitter),
+		Wait: s.Wait, Renew: s.Renew, Drift: s.Drift, Acks: s.Acks, AckWait: s.AckWait,
+	}
+}
+
+// Topology is what the cluster must have for this Spec.
+func (s Spec) Topology() env.Topology {
+	s, _ = s.Resolved()
+	d, _ := Find(s.Design)
+	t := d.Topology
+	if t.Lock == env.Independent5 && s.Nodes == 3 {
+		t.Lock = env.Independent3
+	}
+	t.Stock, t.SQL = s.StockOn == OnOwn, t.SQL || s.StockOn == OnSQL
+	t.Persistence = s.Persistence
+	return t
+}
+
+// Header is what a checker must know of a run with this Spec. The fields
+// that only the run knows (nemesis, cluster, source, version) are left empty.
+func (s Spec) Header() histories.Header {
+	s, _ = s.Resolved()
+	d, _ := Find(s.Design)
+	spec := d.Lock
+	spec.TTL, spec.Grace = s.TTL, s.Grace
+	if spec.None {
+		spec = histories.LockSpec{None: true}
+	}
+	return histories.Header{
+		Format: histories.Format, Design: s.Design, Workload: s.Workload, Seed: s.Seed,
+		Settings: s.settings(), Lock: spec, Initial: s.Stock, MaxDelay: s.MaxDelay,
+	}
+}
+
+// settings are the resolved flags by name.
+func (s Spec) settings() map[string]string {
+	return map[string]string{
+		"concurrency": strconv.Itoa(s.Workers), "per-host": strconv.Itoa(s.PerHost),
+		"time-limit": s.TimeLimit.String(), "max-ops": strconv.Itoa(s.MaxOps),
+		"skus": strconv.Itoa(s.SKUs), "stock": strconv.FormatInt(s.Stock, 10),
+		"batches": strconv.Itoa(s.Batches), "segments": strconv.Itoa(s.Segments),
+		"customers": strconv.Itoa(s.Customers),
+		"work":      s.Work, "think": s.Think, "qty": s.Qty,
+		"ttl": s.TTL.String(), "grace": s.Grace.String(), "max-delay": s.MaxDelay.String(),
+		"retries": strconv.Itoa(s.Retries), "retry-delay": s.RetryDelay.String(), "jitter": s.Jitter.String(),
+		"wait": s.Wait.String(), "renew": s.Renew.String(),
+		"drift": strconv.FormatFloat(s.Drift, 'g', -1, 64), "nodes": strconv.Itoa(s.Nodes),
+		"acks": strconv.Itoa(s.Acks), "ack-wait": s.AckWait.String(),
+		"lock-key": s.LockKey, "stock-on": s.StockOn, "persistence": s.Persistence,
+	}
+}

@@ -1,0 +1,226 @@
+package stock
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/workload/env"
+)
+
+// Till is where a worker sells: its world, its lock, and the record of what
+// it does. One purchase at a time; only Extending may be called beside it.
+type Till struct {
+	Env  *env.Env
+	Lock env.Lock // nil: the design uses none
+
+	// Begin records the invocation of a step and gives its number; end
+	// records how it ended, with the fields of its argument.
+	Begin func(invoke histories.Event) (op int64, end func(histories.Event))
+	// Note records an event that is no operation.
+	Note func(histories.Event)
+
+	// Sell is the number of the sale that is being made, Final whether it is
+	// one of the last attempts. The worker sets them.
+	Sell  int64
+	Final bool
+
+	// grants are the newest leases of this worker, newest last. Only the
+	// worker replaces it; renewals in the background read it.
+	grants atomic.Pointer[[]grant]
+}
+
+// Hold is a lease that its worker uses.
+type Hold struct {
+	env.Lease
+	grant
+	lost atomic.Bool
+}
+
+// grant is how the history names a lease.
+type grant struct {
+	key   string
+	token string // of the design; empty until it is granted
+	mark  string // makes the token unique per acquire
+	sell  int64
+}
+
+func (g grant) event(f string) histories.Event {
+	return histories.Event{F: f, Key: g.key, Parent: g.sell, Token: g.token + g.mark}
+}
+
+// remembered is how many grants a till knows by name: a late renewal of a
+// lease that was released long ago is recorded without its mark.
+const remembered = 32
+
+// Acquire takes the lock on key and records that. If the outcome is unknown
+// it releases, so that the history has an answer and the next customer need
+// not wait for the ttl.
+func (t *Till) Acquire(ctx context.Context, key string) (*Hold, error) {
+	op, end := t.Begin(histories.Event{F: histories.Acquire, Key: key, Parent: t.Sell, Final: t.Final})
+	g := grant{key: key, mark: "#" + strconv.FormatInt(op, 10), sell: t.Sell}
+	t.remember(g)
+	lease, err := t.Lock.Acquire(ctx, key)
+	if lease != nil {
+		g.token = lease.Token()
+		t.remember(g)
+	}
+	if err != nil {
+		return nil, t.notAcquired(ctx, g, lease, err, end)
+	}
+	ok := histories.Event{Type: histories.OK, Token: g.token + g.mark}
+	if d, has := lease.(env.Deadline); has {
+		ok.Until = histories.At(d.Until())
+	}
+	if f, has := lease.(env.Fence); has {
+		ok.Fence = histories.N(f.Fence())
+	}
+	end(ok)
+	h := &Hold{Lease: lease, grant: g}
+	if n, has := lease.(env.Notice); has {
+		n.OnLost(func() {
+			h.lost.Store(true)
+			lost := g.event(histories.Lost)
+			lost.Type = histories.Info
+			t.Note(lost)
+		})
+	}
+	return h, nil
+}
+
+func (t *Till) notAcquired(ctx context.Context, g grant, lease env.Lease, err error, end func(histories.Event)) error {
+	end(ended(err))
+	switch {
+	case errors.Is(err, env.ErrBusy) && !env.Unknown(err):
+		return err
+	case env.Unknown(err) && lease != nil:
+		t.release(ctx, g, lease)
+	}
+	return untouched(err)
+}
+
+// Release gives the lock back and records that. Sales defer it: however a
+// sale ends, its lock is released. What it answers changes nothing any more.
+func (t *Till) Release(ctx context.Context, h *Hold) {
+	if t.Step(ctx, "before-release") == nil {
+		t.release(ctx, h.grant, h.Lease)
+	}
+}
+
+func (t *Till) release(ctx context.Context, g grant, lease env.Lease) {
+	_, end := t.Begin(g.event(histories.Release))
+	end(ended(lease.Release(ctx)))
+}
+
+// Read reads stock and records that. Nothing has been written yet, so an
+// error stops the sale and leaves everything as it was.
+func (t *Till) Read(ctx context.Context, key string, f func() (int64, error)) (int64, error) {
+	_, end := t.Begin(histories.Event{F: histories.Read, Key: key, Parent: t.Sell})
+	n, err := f()
+	if err != nil {
+		end(histories.Event{Type: histories.Fail, Error: err.Error()})
+		return 0, untouched(err)
+	}
+	end(histories.Event{Type: histories.OK, Value: histories.N(n)})
+	return n, nil
+}
+
+// Work is the business step between looking and writing.
+func (t *Till) Work(ctx context.Context, p Purchase) error {
+	return untouched(t.Env.Clock.Sleep(ctx, p.Work))
+}
+
+// Write changes stock by f, which answers what is left, and records that.
+// The invocation is recorded before anything is checked: a worker that is
+// paused between its look at the deadline and its write has begun in time.
+func (t *Till) Write(ctx context.Context, e histories.Event, check func() error, f func() (left histories.Num, err error)) (histories.Num, error) {
+	e.F, e.Parent = histories.Write, t.Sell
+	_, end := t.Begin(e)
+	if check != nil {
+		if err := check(); err != nil {
+			end(histories.Event{Type: histories.Fail, Error: err.Error()})
+			return histories.Num{}, untouched(err)
+		}
+	}
+	if err := t.Step(ctx, "before-write"); err != nil {
+		end(histories.Event{Type: histories.Fail, Error: err.Error()})
+		return histories.Num{}, untouched(err)
+	}
+	left, err := f()
+	done := ended(err)
+	done.Left = left
+	end(done)
+	return left, err
+}
+
+// Step lets a nemesis in.
+func (t *Till) Step(ctx context.Context, name string) error { return t.Env.Step(ctx, name) }
+
+// Over says whether the lease has told its worker, by its deadline or by a
+// notice, that it has ended.
+func (h *Hold) Over(now time.Duration) bool {
+	if h.lost.Load() {
+		return true
+	}
+	d, has := h.Lease.(env.Deadline)
+	return has && d.Until() <= now
+}
+
+// Fence is the number of the grant, if it has one.
+func (h *Hold) Fence() histories.Num {
+	if f, has := h.Lease.(env.Fence); has {
+		return histories.N(f.Fence())
+	}
+	return histories.Num{}
+}
+
+// Extending is Env.Extending: it records the renewal of a lease of this till.
+func (t *Till) Extending(key, token string) func(until time.Duration, err error) {
+	_, end := t.Begin(t.granted(key, token).event(histories.Extend))
+	return func(until time.Duration, err error) {
+		done := ended(err)
+		if err == nil && until > 0 {
+			done.Until = histories.At(until)
+		}
+		end(done)
+	}
+}
+
+// remember adds g, or puts it in the place of the same grant.
+func (t *Till) remember(g grant) {
+	var all []grant
+	if p := t.grants.Load(); p != nil {
+		all = slices.DeleteFunc(slices.Clone(*p), func(o grant) bool { return o.mark == g.mark })
+	}
+	all = append(all, g)
+	all = all[max(0, len(all)-remembered):]
+	t.grants.Store(&all)
+}
+
+// granted is the newest lease on key that has this token, or is about to.
+func (t *Till) granted(key, token string) grant {
+	if p := t.grants.Load(); p != nil {
+		for _, g := range slices.Backward(*p) {
+			if g.key == key && (g.token == token || g.token == "") {
+				g.token = token
+				return g
+			}
+		}
+	}
+	return grant{key: key, token: token}
+}
+
+// ended is the completion of a step that answered err.
+func ended(err error) histories.Event {
+	switch {
+	case err == nil:
+		return histories.Event{Type: histories.OK}
+	case Unknown(err):
+		return histories.Event{Type: histories.Info, Error: err.Error()}
+	}
+	return histories.Event{Type: histories.Fail, Error: err.Error()}
+}

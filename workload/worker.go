@@ -1,0 +1,194 @@
+package workload
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/workload/env"
+	"github.com/lockcheck/lockcheck/workload/stock"
+)
+
+// Program is the program of one worker: customers come to it and buy, until
+// the phase is Done. It is an env.Worker.
+func Program(ctx context.Context, spec []byte, e *env.Env, w env.Wire) error {
+	var s Spec
+	if err := json.Unmarshal(spec, &s); err != nil {
+		return fmt.Errorf("spec: %w", err)
+	}
+	s, err := s.Resolved()
+	if err != nil {
+		return err
+	}
+	return newWorker(s, e, w).run(ctx)
+}
+
+var _ env.Worker = Program
+
+// worker serves one customer after the other.
+type worker struct {
+	spec   Spec
+	design Design
+	env    *env.Env
+	wire   env.Wire
+	record *recorder
+	till   *stock.Till
+
+	work, think, qty Distribution
+	batch            []int // by line (SKU and segment): the batch on sale
+	purchases        int   // made while running
+}
+
+// poll is how often a waiting worker looks at the phase.
+const poll = 5 * time.Millisecond
+
+func newWorker(s Spec, e *env.Env, w env.Wire) *worker {
+	d, _ := Find(s.Design)
+	k := &worker{spec: s, design: d, env: e, wire: w, record: newRecorder(e, w, s.Workers)}
+	// Resolved has checked all three.
+	k.work, _ = Durations(s.Work, s.TTL)
+	k.think, _ = Durations(s.Think, s.TTL)
+	k.qty, _ = Quantities(s.Qty)
+	k.batch = make([]int, s.SKUs*s.segments())
+	for i := range k.batch {
+		k.batch[i] = i % s.segments()
+	}
+	k.till = &stock.Till{Env: e, Begin: k.record.begin, Note: k.record.note}
+	e.Extending = k.till.Extending
+	if e.Step == nil {
+		e.Step = func(context.Context, string) error { return nil }
+	}
+	if d.lock != nil {
+		k.till.Lock = d.lock(e, s.options())
+	}
+	return k
+}
+
+func (k *worker) run(ctx context.Context) error {
+	for last := false; ; {
+		switch phase := k.wire.Phase(); {
+		case phase == env.Done:
+			return nil
+		case phase == env.Running && !k.finished():
+			if err := k.serve(ctx); err != nil {
+				return err
+			}
+		case phase == env.Final && !last:
+			last = true
+			if err := k.lastAttempts(ctx); err != nil {
+				return err
+			}
+		default:
+			if err := k.env.Clock.Sleep(ctx, poll); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// finished says that this worker has bought all it may.
+func (k *worker) finished() bool {
+	limit := k.spec.MaxOps
+	if limit == 0 && k.spec.Workload == FlashSale {
+		limit = 1
+	}
+	return limit > 0 && k.purchases >= limit
+}
+
+// serve waits for a customer and makes one purchase.
+func (k *worker) serve(ctx context.Context) error {
+	if err := k.env.Clock.Sleep(ctx, time.Duration(k.think.Draw(k.env.Rand))); err != nil {
+		return err
+	}
+	line := k.env.Rand.IntN(len(k.batch))
+	if k.batch[line] >= k.spec.Batches {
+		return k.env.Clock.Sleep(ctx, poll) // sold out for good
+	}
+	err := k.sell(ctx, line, attempt{work: time.Duration(k.work.Draw(k.env.Rand))})
+	switch {
+	case errors.Is(err, stock.ErrSoldOut) && k.spec.Workload != FlashSale:
+		k.batch[line] += k.spec.segments()
+	case errors.Is(err, env.ErrBusy) && k.spec.Workload == FlashSale:
+		return ctx.Err() // this customer presses the button again
+	}
+	k.purchases++
+	return ctx.Err()
+}
+
+// lastAttempts buys of each SKU once more, the workers taking turns, to show
+// that its lock can be had again: a busy lock is tried until every lease has
+// ended and every late request has acted.
+func (k *worker) lastAttempts(ctx context.Context) error {
+	const again = 100 * time.Millisecond
+	for line := k.env.Worker; line < len(k.batch); line += k.spec.Workers {
+		k.batch[line] = min(k.batch[line], k.spec.Batches-k.spec.segments()+line%k.spec.segments())
+		end := k.env.Clock.Now() + k.spec.TTL + k.spec.Grace + k.spec.MaxDelay + time.Second
+		for {
+			err := k.sell(ctx, line, attempt{work: time.Millisecond, final: true})
+			if !errors.Is(err, env.ErrBusy) || k.env.Clock.Now() > end {
+				break
+			}
+			if err := k.env.Clock.Sleep(ctx, again); err != nil {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// attempt is what varies from one purchase to the next besides chance.
+type attempt struct {
+	work  time.Duration
+	final bool
+}
+
+// sell makes one purchase and records it.
+func (k *worker) sell(ctx context.Context, line int, a attempt) error {
+	p := k.purchase(line)
+	p.Work = a.work
+	op, end := k.record.begin(histories.Event{
+		F: histories.Sell, Key: p.Key, Qty: p.Qty, Order: p.Order, Customer: p.Customer, Work: int64(p.Work), Final: a.final,
+	})
+	k.till.Sell, k.till.Final = op, a.final
+	r, err := k.design.sale(ctx, k.till, p)
+	end(completion(r, err))
+	return err
+}
+
+// purchase draws who wants what. Order ids are the worker's number and a
+// count, unless the same customers come again: then the same customer, batch
+// and quantity mean the same order.
+func (k *worker) purchase(line int) stock.Purchase {
+	sku, n := line/k.spec.segments(), k.record.count()
+	key := StockKey(sku, k.batch[line])
+	p := stock.Purchase{
+		Key: key, Qty: k.qty.Draw(k.env.Rand),
+		Customer: "c" + strconv.Itoa(k.env.Worker), Order: fmt.Sprintf("w%d-%d", k.env.Worker, n),
+	}
+	if k.spec.Customers > 0 {
+		c := k.env.Rand.IntN(k.spec.Customers)
+		p.Customer, p.Order = "c"+strconv.Itoa(c), fmt.Sprintf("c%d@%s", c, key)
+		p.Qty = 1 + int64(c)%k.qty.Max()
+	}
+	p.LockKey = k.spec.lockKey(sku, k.batch[line], p.Customer)
+	return p
+}
+
+// completion is how a sale that answered r and err ended.
+func completion(r stock.Receipt, err error) histories.Event {
+	switch {
+	case err == nil:
+		return histories.Event{Type: histories.OK, Left: r.Left, Replay: r.Replay}
+	case stock.Unknown(err):
+		return histories.Event{Type: histories.Info, Error: err.Error()}
+	case errors.Is(err, stock.ErrSoldOut):
+		return histories.Event{Type: histories.Fail, Error: histories.SoldOut, Seen: r.Seen}
+	case errors.Is(err, env.ErrBusy):
+		return histories.Event{Type: histories.Fail, Error: histories.Busy}
+	}
+	return histories.Event{Type: histories.Fail, Error: err.Error()}
+}
