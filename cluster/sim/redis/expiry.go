@@ -107,16 +107,35 @@ func (k *Keyspace) ttl(args []string) any {
 
 func (k *Keyspace) pttl(args []string) any { return k.remaining(args[1]) }
 
-// remaining is the time to live in milliseconds: -2 without the key, -1
-// without an end.
+// remaining is the time to live in milliseconds; negative as end is.
 func (k *Keyspace) remaining(key string) int64 {
+	when := k.end(key)
+	if when < 0 {
+		return when
+	}
+	return max(0, when-k.ms)
+}
+
+func (k *Keyspace) expireTime(args []string) any {
+	when := k.end(args[1])
+	if when < 0 {
+		return when
+	}
+	return (when + 500) / 1000
+}
+
+func (k *Keyspace) pexpireTime(args []string) any { return k.end(args[1]) }
+
+// end is when the key ends, in milliseconds since 1970: -2 without the key,
+// -1 without an end.
+func (k *Keyspace) end(key string) int64 {
 	switch e := k.find(key); {
 	case e == nil:
 		return -2
 	case e.expireAt == 0:
 		return -1
 	default:
-		return max(0, e.expireAt-k.ms)
+		return e.expireAt
 	}
 }
 

@@ -57,6 +57,8 @@ func compile(source string) (*compiled, any) {
 	if err != nil {
 		return nil, Error("ERR Error compiling script (new function): " + oneLine(err.Error()))
 	}
+	// The interpreter would make a table "arg" for each call, as Lua 5.0 did.
+	c.proto.IsVarArg &^= lua.VarArgNeedsArg
 	if len(cache.bySource) >= cacheLimit {
 		clear(cache.bySource)
 	}
@@ -186,6 +188,7 @@ func (k *Keyspace) runScript(s *script, keys, argv []string, readOnlyCall bool) 
 	}
 	k.running = running{script: s, readOnly: readOnlyCall || s.noWrites}
 	reply := k.vm.run(s, keys, argv)
+	k.running = running{}
 	// A script is replicated by its effects, never as a script.
 	k.touched, k.rewritten = false, true
 	return reply
