@@ -1,0 +1,160 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/lockcheck/lockcheck/cluster/sim/redis"
+)
+
+// serverCommands are the commands that concern a server rather than its keys.
+var serverCommands = map[string]func(n *node, from *session, args []string, reply func(any)){
+	"WAIT":        (*node).wait,
+	"PSYNC":       (*node).psync,
+	"ROLE":        (*node).role,
+	"INFO":        (*node).info,
+	"REPLICAOF":   (*node).replicaOf,
+	"SUBSCRIBE":   (*node).subscribe,
+	"UNSUBSCRIBE": (*node).unsubscribe,
+	"PUBLISH":     (*node).publishCommand,
+}
+
+// whileLoading are those of them that a loading server answers.
+var whileLoading = map[string]bool{"ROLE": true, "INFO": true, "SUBSCRIBE": true, "UNSUBSCRIBE": true, "PUBLISH": true}
+
+// serve executes one command at this instant, on the server's own clock.
+func (n *node) serve(from *session, args []string, reply func(any)) {
+	own := serverCommands[args[0]]
+	if own == nil {
+		own = serverCommands[strings.ToUpper(args[0])]
+	}
+	switch {
+	case own == nil:
+		n.execute(from, args, reply)
+	case n.loading && !whileLoading[strings.ToUpper(args[0])]:
+		reply(redis.Error("LOADING Redis is loading the dataset in memory"))
+	default:
+		own(n, from, args, reply)
+	}
+}
+
+// execute lets the keyspace do the command.
+func (n *node) execute(from *session, args []string, reply func(any)) {
+	reply(n.perform(from, args).Reply)
+}
+
+// perform executes a command on the keyspace and passes on what it did.
+func (n *node) perform(from *session, args []string) redis.Result {
+	result := n.keys.Do(n.wall(), n.mode(), args)
+	if len(result.Effects) > 0 {
+		n.propagate(result.Effects)
+		from.wrote = n.repl.offset
+	}
+	for _, m := range result.Published {
+		n.publish(m)
+	}
+	return result
+}
+
+// role answers as ROLE does: what Sentinel and the harness look at.
+func (n *node) role(_ *session, _ []string, reply func(any)) {
+	if n.master == nil {
+		var replicas []any
+		for _, to := range n.repl.replicas {
+			replicas = append(replicas, []any{to.node.name, "6379", fmt.Sprint(to.acked)})
+		}
+		reply([]any{"master", n.repl.offset, replicas})
+		return
+	}
+	reply([]any{"slave", n.master.name, int64(6379), n.linkState(), n.repl.offset})
+}
+
+func (n *node) linkState() string {
+	switch {
+	case n.repl.link == nil:
+		return "connect"
+	case n.repl.synced:
+		return "connected"
+	case n.repl.link.session == nil:
+		return "connecting"
+	}
+	return "sync"
+}
+
+// info answers the fields of INFO that clients look at.
+func (n *node) info(_ *session, _ []string, reply func(any)) {
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\r\n", args...) }
+	line("# Server")
+	line("redis_version:7.0.15")
+	line("# Persistence")
+	line("loading:%d", map[bool]int{true: 1}[n.loading])
+	line("# Replication")
+	if n.master == nil {
+		line("role:master")
+	} else {
+		line("role:slave")
+		line("master_host:%s", n.master.name)
+		line("master_port:6379")
+		line("master_link_status:%s", map[bool]string{true: "up", false: "down"}[n.repl.synced])
+		line("slave_repl_offset:%d", n.repl.offset)
+	}
+	line("connected_slaves:%d", len(n.repl.replicas))
+	line("master_replid:%s", n.repl.id)
+	line("master_repl_offset:%d", n.repl.offset)
+	line("# Keyspace")
+	if n.keys.Len() > 0 {
+		line("db0:keys=%d", n.keys.Len())
+	}
+	reply(b.String())
+}
+
+// replicaOf changes the role, as Sentinel orders it: with the change the
+// server closes the connections of its clients.
+func (n *node) replicaOf(_ *session, args []string, reply func(any)) {
+	if len(args) != 3 {
+		reply(redis.Error("ERR wrong number of arguments for 'replicaof' command"))
+		return
+	}
+	var master *node
+	if !strings.EqualFold(args[1], "NO") {
+		if master = n.peers[args[1]]; master == nil || master == n {
+			reply(redis.Error("ERR Invalid master host"))
+			return
+		}
+	}
+	if n.master != master {
+		n.follow(master)
+		n.dropClients()
+	}
+	reply("OK")
+}
+
+func (n *node) subscribe(from *session, args []string, reply func(any)) {
+	for _, channel := range args[1:] {
+		n.subs = append(n.subs, subscriber{from, channel})
+	}
+	reply([]any{"subscribe", args[1], int64(len(args) - 1)})
+}
+
+func (n *node) unsubscribe(from *session, _ []string, reply func(any)) {
+	n.drop(from)
+	reply([]any{"unsubscribe", nil, int64(0)})
+}
+
+// publishCommand corrects the number of receivers, which only the node knows.
+func (n *node) publishCommand(from *session, args []string, reply func(any)) {
+	result := n.keys.Do(n.wall(), n.mode(), args)
+	if _, bad := result.Reply.(redis.Error); bad {
+		reply(result.Reply)
+		return
+	}
+	if len(result.Effects) > 0 {
+		n.propagate(result.Effects)
+	}
+	var receivers int64
+	for _, m := range result.Published {
+		receivers += n.publish(m)
+	}
+	reply(receivers)
+}

@@ -1,0 +1,86 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/lockcheck/lockcheck/workload/env"
+)
+
+// local is the memory that the workers of one process share.
+type local struct {
+	s      *scheduler
+	queues map[string]*queueName
+	sums   map[string]int64
+}
+
+var _ env.Local = (*local)(nil)
+
+// queueName is one queue: who is in, and who waits, first come first.
+type queueName struct {
+	taken bool
+	line  []*entrant
+}
+
+type entrant struct {
+	w  waiter
+	in bool
+}
+
+// Enter waits for its turn.
+func (l *local) Enter(ctx context.Context, name string, limit time.Duration) (func(), bool, error) {
+	l.s.count()
+	if l.queues == nil {
+		l.queues = map[string]*queueName{}
+	}
+	q := l.queues[name]
+	if q == nil {
+		q = &queueName{}
+		l.queues[name] = q
+	}
+	if !q.taken {
+		q.taken = true
+		return l.leave(q), true, nil
+	}
+	e := &entrant{w: l.s.waiter()}
+	q.line = append(q.line, e)
+	why := l.s.wait(ctx, l.s.now+limit)
+	if e.in {
+		return l.leave(q), true, nil
+	}
+	q.line = slices.DeleteFunc(q.line, func(o *entrant) bool { return o == e })
+	if why == cancelled {
+		return nil, false, ctx.Err()
+	}
+	return nil, false, nil
+}
+
+// leave answers a function that lets the next one in, once.
+func (l *local) leave(q *queueName) func() {
+	left := false
+	return func() {
+		if left || l.s.current == nil || l.s.current.dead {
+			return
+		}
+		left, q.taken = true, false
+		for len(q.line) > 0 && !q.taken {
+			next := q.line[0]
+			q.line = q.line[1:]
+			if !next.w.t.dead {
+				next.in, q.taken = true, true
+				next.w.wake()
+			}
+		}
+	}
+}
+
+// Add adds delta to a number.
+func (l *local) Add(name string, delta int64) int64 {
+	l.s.count()
+	if l.sums == nil {
+		l.sums = map[string]int64{}
+	}
+	l.sums[name] += delta
+	return l.sums[name]
+}

@@ -1,0 +1,138 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"github.com/lockcheck/lockcheck/cluster/sim/redis"
+)
+
+// node is one Redis server: a keyspace in a process on a host, and what
+// outlives the process.
+type node struct {
+	s     *scheduler
+	net   *network
+	host  *host
+	name  string
+	peers map[string]*node // by name
+
+	// The process, nil or dead while the server is down.
+	proc    *process
+	keys    *redis.Keyspace
+	loading bool
+	subs    []subscriber
+	repl    replication
+
+	// What is on its disk.
+	disk      disk
+	master    *node // whom its configuration calls its master; nil: it is one
+	histories int   // replication histories that it has begun
+
+	// changed is told when the role changes by somebody's order.
+	changed func(n *node, promoted bool)
+}
+
+type subscriber struct {
+	session *session
+	channel string
+}
+
+// How long a server takes to load its data when it starts.
+const (
+	loadTime   = 5 * time.Millisecond
+	loadPerKey = 10 * time.Microsecond
+)
+
+// start starts the server process with what is on its disk.
+func (n *node) start() {
+	n.proc = &process{s: n.s, host: n.host, name: n.name, serve: n}
+	n.host.proc = n.proc
+	n.keys = n.disk.load()
+	n.repl = replication{id: n.newReplID()}
+	if n.s.now > 0 {
+		n.loading = true
+		wait := loadTime + time.Duration(n.keys.Len())*loadPerKey
+		n.s.after(wait, n.proc, func() { n.loading = false })
+	}
+	n.s.every(replicationTick, n.net.phase(replicationTick), n.proc, n.replicationCron)
+}
+
+// kill ends the server. By "process" its machine lives on and resets the
+// connections; otherwise the machine goes with it and there is silence.
+func (n *node) kill(mode string) {
+	byProcess := mode == "process"
+	n.disk.crash(byProcess, n.s.now)
+	n.host.up = byProcess
+	n.net.exit(n.proc, byProcess)
+	n.keys, n.subs, n.repl = nil, nil, replication{}
+}
+
+// boot starts a killed server; empty: whatever was on its disk is gone.
+func (n *node) boot(empty bool) {
+	if !n.host.up {
+		n.host.up = true
+		n.host.boots++
+	}
+	if empty {
+		n.disk.wipe()
+	}
+	n.start()
+}
+
+func (n *node) alive() bool { return !n.proc.dead }
+
+func (n *node) wall() time.Time { return n.host.wall.at(n.s.now) }
+
+func (n *node) mode() redis.Mode {
+	switch {
+	case n.loading:
+		return redis.Loading
+	case n.master != nil:
+		return redis.Replica
+	}
+	return redis.Master
+}
+
+// hangup forgets a client that has gone.
+func (n *node) hangup(from *session) {
+	n.drop(from)
+	n.repl.forget(from)
+}
+
+// drop ends a client's subscriptions.
+func (n *node) drop(from *session) {
+	n.subs = slices.DeleteFunc(n.subs, func(s subscriber) bool { return s.session == from })
+}
+
+// publish sends a message to this server's subscribers and counts them.
+func (n *node) publish(m redis.Message) (receivers int64) {
+	for _, s := range n.subs {
+		if s.channel != m.Channel {
+			continue
+		}
+		receivers++
+		c := s.session.c
+		c.send(0, func() { c.onPush(m.Payload) })
+	}
+	return receivers
+}
+
+// dropClients closes the connections of clients, as a change of role by
+// Sentinel does. Those of Sentinels and replicas stay.
+func (n *node) dropClients() {
+	for _, c := range slices.Clone(n.proc.conns) {
+		if c.end[1].proc == n.proc && c.session.client {
+			n.hangup(c.session)
+			c.close(1)
+		}
+	}
+}
+
+// evict throws count keys away, as memory pressure does, and names them.
+func (n *node) evict(count int) []string {
+	keys := n.keys.Evict(n.net.rand, count)
+	for _, key := range keys {
+		n.propagate([][]string{{"DEL", key}})
+	}
+	return keys
+}

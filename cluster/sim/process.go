@@ -1,0 +1,72 @@
+package sim
+
+import "slices"
+
+// process is one operating-system process: a server, or the host of some
+// workers. It can be paused and killed; a restarted server is a new process.
+type process struct {
+	s     *scheduler
+	host  *host
+	name  string
+	tasks []*task
+	conns []*conn // open at this end, oldest first
+	serve service // nil: it only calls others
+
+	dead           bool
+	paused         bool
+	renewalsPaused bool    // its periodic tasks stand still
+	held           []event // what came due meanwhile
+}
+
+// takes reports whether the process does e now. What a paused process should
+// do waits until it is resumed.
+func (p *process) takes(e event) bool {
+	if p.dead {
+		return false
+	}
+	if p.paused || p.renewalsPaused && (e.periodic || e.task != nil && e.task.periodic) {
+		p.held = append(p.held, e)
+		return false
+	}
+	return true
+}
+
+// do calls f as the process's own doing: now, when it is resumed, or never.
+func (p *process) do(f func()) {
+	if p.takes(event{proc: p, fn: f}) {
+		f()
+	}
+}
+
+// pause freezes the process: its queue stays, its time does not.
+func (p *process) pause() { p.paused = true }
+
+// resume lets the process go on where it stopped. What came due happens now,
+// in the order in which it came due.
+func (p *process) resume() {
+	p.paused, p.renewalsPaused = false, false
+	held := p.held
+	p.held = nil
+	for _, e := range held {
+		e.at = p.s.now
+		p.s.push(e)
+	}
+}
+
+// kill ends the process at once: its tasks do nothing more.
+func (p *process) kill() {
+	if p.dead {
+		return
+	}
+	p.dead, p.held = true, nil
+	for _, t := range p.tasks {
+		t.dead = true
+	}
+	p.s.reap = append(p.s.reap, p.tasks...)
+}
+
+func (p *process) forget(t *task) {
+	if i := slices.Index(p.tasks, t); i >= 0 {
+		p.tasks = slices.Delete(p.tasks, i, i+1)
+	}
+}

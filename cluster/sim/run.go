@@ -1,0 +1,76 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Run calls director in virtual time. All that was started ends with it.
+//
+// The simulation runs in a goroutine of its own, because a coroutine that
+// never gives way cannot be stopped: then Run returns without it, with an
+// error that names the culprit, and the goroutine is lost.
+func (c *simulation) Run(ctx context.Context, director func(context.Context) error) error {
+	if c.ran {
+		return errors.New("a simulated cluster runs only once")
+	}
+	c.ran = true
+	ended := make(chan error, 1)
+	go func() {
+		err := errors.New("the director left the run by runtime.Goexit")
+		defer func() { ended <- err }()
+		err = c.play(ctx, director)
+	}()
+	return c.guard(ended)
+}
+
+// play runs the scheduler until the director has returned.
+func (c *simulation) play(ctx context.Context, director func(context.Context) error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = recovered(p)
+		}
+	}()
+	defer c.s.close()
+	var answer error
+	t := c.s.spawn(c.director, "director", func() { answer = director(ctx) })
+	return errors.Join(c.s.run(func() bool { return t.done }), answer)
+}
+
+// guard waits for the end, or until nothing has moved for too long in real
+// time.
+func (c *simulation) guard(ended <-chan error) error {
+	step := c.config.Guard / 4
+	tick := time.NewTicker(step)
+	defer tick.Stop()
+	var last uint64
+	still := time.Duration(0)
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case <-tick.C:
+		}
+		if now := c.s.progress.Load(); now != last {
+			last, still = now, 0
+		} else if still += step; still >= c.config.Guard {
+			return c.hangs()
+		}
+	}
+}
+
+// hangs names what runs without giving way.
+func (c *simulation) hangs() error {
+	t := c.s.running.Load()
+	if t == nil {
+		return fmt.Errorf("%w: a server computes for %v of real time (an endless script?)", ErrNoProgress, c.config.Guard)
+	}
+	doing := "no operation"
+	if t.worker != nil {
+		doing = t.worker.operation()
+	}
+	err := fmt.Errorf("%w: it computes, or waits for something outside its Env, for %v of real time", ErrNoProgress, c.config.Guard)
+	return &StuckError{Task: t.name, Doing: doing, Err: err}
+}

@@ -1,0 +1,249 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/workload/env"
+)
+
+// simulation is one simulated cluster.
+type simulation struct {
+	config Config
+	o      cluster.Options
+	s      *scheduler
+	net    *network
+	site   site
+
+	director *process
+	env      *env.Env // the director's
+	homes    []*home
+	workers  []*worker
+	phase    env.Phase
+	awaiters []*awaiter
+
+	ran        bool
+	stuckSince time.Duration // all workers sleep for ever since then; 0: no
+}
+
+var _ cluster.Cluster = (*simulation)(nil)
+
+// awaiter is somebody who waits for a condition.
+type awaiter struct {
+	ready func() bool
+	w     waiter
+}
+
+// Streams of random numbers, so that a draw more in one does not move all
+// the others.
+const (
+	streamNetwork uint64 = iota + 1
+	streamDirector
+	streamWorker
+	streamFaults
+)
+
+func (c *simulation) stream(which, n uint64) *rand.Rand {
+	return rand.New(rand.NewPCG(c.o.Seed, which<<56|n))
+}
+
+// awaitEvery is how often a condition is looked at between events.
+const awaitEvery = 2 * time.Millisecond
+
+func build(config Config, o cluster.Options) (*simulation, error) {
+	defaults(&o)
+	c := &simulation{config: config, o: o, s: &scheduler{}}
+	c.net = newNetwork(c.s, c.stream(streamNetwork, 0))
+	h := c.net.add("director")
+	h.safe = true
+	c.director = &process{s: c.s, host: h, name: "director"}
+	h.proc = c.director
+	if err := c.buildSite(); err != nil {
+		return nil, err
+	}
+	c.buildHomes()
+	c.env = c.world(c.director)
+	c.env.Clock = &clock{s: c.s, host: h}
+	c.env.Rand = c.stream(streamDirector, 0)
+	c.env.Local = &local{s: c.s}
+	c.env.Worker, c.env.Hostname, c.env.PID = -1, h.name, 1
+	c.env.Extending = unrecorded
+	c.env.Step = func(context.Context, string) error { return nil }
+	return c, nil
+}
+
+func defaults(o *cluster.Options) {
+	if o.Workers <= 0 {
+		o.Workers = 10
+	}
+	if o.PerHost <= 0 {
+		o.PerHost = 1
+	}
+	if o.CallTimeout <= 0 {
+		o.CallTimeout = time.Second
+	}
+	if o.DownAfter <= 0 {
+		o.DownAfter = 800 * time.Millisecond
+	}
+	if o.Emit == nil {
+		o.Emit = func(histories.Event) {}
+	}
+}
+
+func (c *simulation) buildHomes() {
+	for i := range c.o.Workers {
+		if i%c.o.PerHost == 0 {
+			h := c.net.add(cluster.HostName(i))
+			h.proxied = true
+			c.homes = append(c.homes, &home{host: h})
+		}
+		home := c.homes[len(c.homes)-1]
+		w := &worker{c: c, number: i, name: cluster.HostName(i), home: home}
+		home.workers = append(home.workers, w)
+		c.workers = append(c.workers, w)
+	}
+}
+
+// Source is "simulated Redis".
+func (c *simulation) Source() string { return "simulated Redis" }
+
+// Nodes are the servers in the order of their names' numbers.
+func (c *simulation) Nodes() (names []string) {
+	for _, s := range c.site.servers {
+		names = append(names, s.labels()...)
+	}
+	return names
+}
+
+// Env is the director's world.
+func (c *simulation) Env() *env.Env { return c.env }
+
+// Now is the virtual time.
+func (c *simulation) Now() time.Duration { return c.s.now }
+
+// Sleep lets virtual time pass.
+func (c *simulation) Sleep(ctx context.Context, d time.Duration) error { return c.s.sleep(ctx, d) }
+
+// Await waits until ready. An event that makes it ready lets the caller go on
+// before whoever recorded it takes his next step.
+func (c *simulation) Await(ctx context.Context, limit time.Duration, ready func() bool) bool {
+	until := c.s.now + limit
+	for {
+		if ready() {
+			return true
+		}
+		if c.s.now >= until {
+			return false
+		}
+		a := &awaiter{ready: ready, w: c.s.waiter()}
+		c.awaiters = append(c.awaiters, a)
+		why := c.s.wait(ctx, min(until, c.s.now+awaitEvery))
+		c.awaiters = slices.DeleteFunc(c.awaiters, func(o *awaiter) bool { return o == a })
+		if why == cancelled {
+			return ready()
+		}
+		c.lookForDeadlock()
+	}
+}
+
+// emit records an event and lets go on who waited for it.
+func (c *simulation) emit(e histories.Event) {
+	if e.Time == 0 {
+		e.Time = int64(c.s.now)
+	}
+	c.o.Emit(e)
+	hit := false
+	for _, a := range c.awaiters {
+		if a.ready() {
+			a.w.wake()
+			hit = true
+		}
+	}
+	if t := c.s.current; hit && t != nil {
+		c.s.waiter().wake()
+		t.park(context.Background(), c.s.now+2*forever)
+	}
+}
+
+// Go runs f beside the director.
+func (c *simulation) Go(ctx context.Context, name string, f func(context.Context)) {
+	c.s.mustRun()
+	c.s.spawn(c.director, name, func() { f(ctx) })
+}
+
+// StartWorkers starts all workers.
+func (c *simulation) StartWorkers(context.Context) error {
+	c.s.mustRun()
+	if c.o.Program == nil {
+		return errors.New("no program for the workers")
+	}
+	for _, h := range c.homes {
+		c.launch(h)
+	}
+	return nil
+}
+
+// SetPhase moves the workers on.
+func (c *simulation) SetPhase(p env.Phase) { c.phase = p }
+
+// AwaitWorkers waits until all workers have ended, and kills those that have
+// not when the limit is reached.
+func (c *simulation) AwaitWorkers(ctx context.Context, limit time.Duration) (killed []string, err error) {
+	c.Await(ctx, limit, func() bool {
+		return !slices.ContainsFunc(c.workers, func(w *worker) bool { return !w.ended() })
+	})
+	var errs []error
+	for _, w := range c.workers {
+		if w.err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", w.name, w.err))
+		}
+		if !w.ended() {
+			killed = append(killed, w.name)
+		}
+	}
+	for _, h := range c.homes {
+		if slices.ContainsFunc(h.workers, func(w *worker) bool { return !w.ended() }) {
+			c.net.exit(h.proc, true)
+		}
+	}
+	return killed, errors.Join(errs...)
+}
+
+// lookForDeadlock ends the run if every worker has been asleep for ever for
+// a while.
+func (c *simulation) lookForDeadlock() {
+	err := c.s.stuck(c.sleepers())
+	switch {
+	case err == nil:
+		c.stuckSince = 0
+	case c.stuckSince == 0:
+		c.stuckSince = c.s.now
+	case c.s.now-c.stuckSince > time.Second:
+		c.s.fail(err)
+	}
+}
+
+// sleepers are the tasks of the workers, or nil if something else may still
+// wake them.
+func (c *simulation) sleepers() (tasks []*task) {
+	for _, w := range c.workers {
+		if w.ended() {
+			continue
+		}
+		if w.ticking > 0 {
+			return nil
+		}
+		tasks = append(tasks, w.main)
+	}
+	return tasks
+}
+
+func unrecorded(string, string) func(time.Duration, error) {
+	return func(time.Duration, error) {}
+}

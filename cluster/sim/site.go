@@ -1,0 +1,82 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/workload/env"
+)
+
+// site is the servers of a cluster.
+type site struct {
+	servers   []server // all of them
+	redis     []*node  // redis-1, …
+	stock     *node    // stock-1, or nil
+	byName    map[string]*node
+	oldMaster server // the last server that was killed or demoted
+}
+
+// serversOf is how many Redis servers a kind of lock service has.
+var serversOf = map[env.Kind]int{
+	env.NoLock: 0, env.Single: 1, env.Sentinel: 3, env.Independent3: 3, env.Independent5: 5, env.RedisCluster: 6,
+}
+
+func (c *simulation) buildSite() error {
+	top := c.o.Topology
+	count, known := serversOf[top.Lock]
+	if !known {
+		return fmt.Errorf("topology %q: %w", top.Lock, cluster.ErrUnavailable)
+	}
+	c.site.byName = map[string]*node{}
+	for i := range count {
+		c.site.redis = append(c.site.redis, c.addNode(fmt.Sprintf("redis-%d", i+1), top.Persistence))
+	}
+	if top.Stock {
+		c.site.stock = c.addNode("stock-1", top.Persistence)
+	}
+	for _, s := range c.site.servers {
+		s.boot(false)
+	}
+	return nil
+}
+
+func (c *simulation) addNode(name, persistence string) *node {
+	n := &node{s: c.s, net: c.net, name: name, host: c.net.add(name), peers: c.site.byName, changed: c.roleChanged}
+	n.disk.mode = persistence
+	c.site.byName[name] = n
+	c.site.servers = append(c.site.servers, n)
+	return n
+}
+
+// roleChanged records what the cluster does by itself.
+func (c *simulation) roleChanged(n *node, promoted bool) {
+	e := histories.Event{Process: histories.Nemesis, Type: histories.Info, F: histories.Promoted, Targets: []string{n.name}}
+	if !promoted {
+		e.F = histories.Demoted
+		c.site.oldMaster = n
+	}
+	c.emit(e)
+}
+
+// world is what a process sees of the servers.
+func (c *simulation) world(p *process) *env.Env {
+	e := &env.Env{}
+	switch c.o.Topology.Lock {
+	case env.Single, env.Independent3, env.Independent5:
+		for _, n := range c.site.redis {
+			e.Lock = append(e.Lock, c.endpoint(p, n.host))
+		}
+	}
+	if len(e.Lock) > 0 {
+		e.Stock = e.Lock[0]
+	}
+	if c.site.stock != nil {
+		e.Stock = c.endpoint(p, c.site.stock.host)
+	}
+	return e
+}
+
+func (c *simulation) endpoint(p *process, to *host) *endpoint {
+	return c.net.endpoint(p, c.o.CallTimeout, to)
+}

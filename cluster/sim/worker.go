@@ -1,0 +1,118 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/workload/env"
+)
+
+// worker is one worker: a program in a process that it may share with others.
+type worker struct {
+	c       *simulation
+	number  int
+	name    string
+	home    *home
+	main    *task
+	err     error // that its program ended with
+	ticking int   // functions of Clock.Every that may run again
+
+	mu   sync.Mutex        // the guard looks from outside
+	open []histories.Event // invocations without completion, oldest first
+}
+
+var _ env.Wire = (*worker)(nil)
+
+// home is the host of some workers, and their process.
+type home struct {
+	host    *host
+	proc    *process
+	starts  int
+	workers []*worker
+}
+
+// launch starts a home's process and the programs of its workers in it.
+func (c *simulation) launch(h *home) {
+	h.starts++
+	h.proc = &process{s: c.s, host: h.host, name: h.host.name}
+	h.host.proc = h.proc
+	shared := &local{s: c.s}
+	for _, w := range h.workers {
+		w.launch(shared)
+	}
+}
+
+func (w *worker) launch(shared *local) {
+	c, h := w.c, w.home
+	e := c.world(h.proc)
+	e.Clock = &clock{s: c.s, host: h.host}
+	e.Rand = c.stream(streamWorker, uint64(w.number)<<32|uint64(h.starts))
+	e.Local = shared
+	e.Worker, e.Hostname, e.PID = w.number, h.host.name, 1
+	e.Extending = func(string, string) func(time.Duration, error) { return func(time.Duration, error) {} }
+	e.Step = w.step
+	w.open, w.err = nil, nil
+	w.main = c.s.spawn(h.proc, w.name, func() {
+		w.err = c.o.Program(context.Background(), c.o.Spec, e, w)
+	})
+	w.main.worker = w
+	w.main.onEnd = w.endTicks
+}
+
+// endTicks ends what the worker still runs in the background.
+func (w *worker) endTicks() {
+	for _, t := range slices.Clone(w.home.proc.tasks) {
+		if t.worker == w {
+			t.dead = true
+			w.c.s.reap = append(w.c.s.reap, t)
+		}
+	}
+}
+
+// ended reports whether the worker does nothing any more.
+func (w *worker) ended() bool { return w.main == nil || w.main.done || w.main.dead }
+
+// Emit records an event of this worker.
+func (w *worker) Emit(e histories.Event) {
+	s := w.c.s
+	if t := s.current; t == nil || t.dead {
+		return
+	}
+	s.count()
+	w.follow(e)
+	w.c.emit(e)
+}
+
+// Phase is what the workers are to do at the moment.
+func (w *worker) Phase() env.Phase {
+	w.c.s.count()
+	return w.c.phase
+}
+
+// follow keeps account of the operations that the worker is at.
+func (w *worker) follow(e histories.Event) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case e.Op == 0:
+	case e.Type == histories.Invoke:
+		w.open = append(w.open, e)
+	default:
+		w.open = slices.DeleteFunc(w.open, func(o histories.Event) bool { return o.Op == e.Op })
+	}
+}
+
+// operation names what the worker is at, for messages.
+func (w *worker) operation() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.open) == 0 {
+		return "no operation"
+	}
+	e := w.open[len(w.open)-1]
+	return fmt.Sprintf("%s of %s (op %d)", e.F, e.Key, e.Op)
+}
