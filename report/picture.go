@@ -195,8 +195,21 @@ func (p *picture) lines(names int) []string {
 		lines = append(lines, pad(r.name, names)+"  "+string(r.cells))
 	}
 	indent := strings.Repeat(" ", names+2)
-	for _, l := range wrap(strings.Join(p.legend, " · "), p.width) {
+	for _, l := range pack(p.legend, p.width) {
 		lines = append(lines, indent+l)
+	}
+	return lines
+}
+
+// pack joins items into lines without breaking an item that fits a line.
+func pack(items []string, width int) []string {
+	var lines []string
+	for _, item := range items {
+		if n := len(lines); n > 0 && columns(lines[n-1])+3+columns(item) <= width {
+			lines[n-1] += " · " + item
+			continue
+		}
+		lines = append(lines, wrap(item, width)...)
 	}
 	return lines
 }

@@ -1,0 +1,263 @@
+package report
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/lockcheck/lockcheck/checker"
+)
+
+// Matrix is the result of many cells: designs × nemeses. It is what a nightly
+// run reports, keeps, merges with the results of others, and compares with
+// the night before.
+type Matrix struct {
+	Format   string            `json:"format"` // MatrixFormat; set by JSON
+	Version  string            `json:"lockcheck,omitempty"`
+	Source   string            `json:"source,omitempty"` // "simulated Redis"
+	Seed     uint64            `json:"seed,omitempty"`   // of the first run
+	Started  time.Time         `json:"started,omitzero"`
+	Took     time.Duration     `json:"took,omitempty"` // ns
+	Settings map[string]string `json:"settings,omitempty"`
+	// ByClaims: what counts as a failure is a verdict that differs from the
+	// design's claim, and not a violation.
+	ByClaims bool     `json:"by-claims,omitempty"`
+	Cells    []Cell   `json:"cells"`
+	Changes  []Change `json:"changes,omitempty"` // since an earlier matrix: see Compare
+}
+
+// Cell is one design under one nemesis, over one or more runs.
+type Cell struct {
+	Design  string                            `json:"design"`
+	Nemesis string                            `json:"nemesis"`
+	Source  string                            `json:"source,omitempty"`
+	Outcome checker.Outcome                   `json:"outcome,omitempty"` // the worst of the runs; "" if none was done
+	Levels  map[checker.Level]checker.Outcome `json:"levels,omitempty"`  // the worst of the runs
+	Broken  []checker.Property                `json:"broken,omitempty"`  // properties broken in any run
+	Runs    int                               `json:"runs"`
+	Invalid int                               `json:"invalid"`           // runs that were invalid
+	Unknown int                               `json:"unknown,omitempty"` // runs that were unknown
+	// Seed, Folder, Replay and Summary belong to the run that is shown: the
+	// first invalid one, else the first of the worst outcome.
+	Seed    uint64                    `json:"seed,omitempty"`
+	Folder  string                    `json:"folder,omitempty"`
+	Replay  string                    `json:"replay,omitempty"`
+	Summary string                    `json:"summary,omitempty"` // of its first violation
+	Cause   checker.Cause             `json:"cause,omitempty"`
+	Reason  string                    `json:"reason,omitempty"` // of unknown
+	Claims  map[checker.Level]Promise `json:"claims,omitempty"`
+	Skipped string                    `json:"skipped,omitempty"` // why the cell cannot be: "no Redis to fail over"
+	Error   string                    `json:"error,omitempty"`   // lockcheck or its environment broke
+	Seconds float64                   `json:"seconds,omitempty"`
+}
+
+// Promise is what a design claims about one level under one nemesis.
+type Promise string
+
+// The promises, in the words of the catalogue of designs.
+const (
+	MayBreak Promise = "may break" // depends on chance or settings; also no claim at all
+	Holds    Promise = "holds"     // must never be violated
+	Breaks   Promise = "breaks"    // is violated, and must be caught
+)
+
+// Surprise is a verdict that is not what the design claims.
+type Surprise struct {
+	Level checker.Level
+	Claim Promise
+	Got   checker.Outcome
+}
+
+// Text is the surprise as a sentence.
+func (s Surprise) Text() string {
+	if s.Claim == Holds {
+		return fmt.Sprintf("the %s level claims to hold, and broke", s.Level)
+	}
+	return fmt.Sprintf("the %s level claims to break, and was not caught", s.Level)
+}
+
+// Surprises lists the levels whose verdict is not what the design claims. A
+// known-bad design that was not caught is one, like a safe one that broke.
+func (c Cell) Surprises() []Surprise {
+	var list []Surprise
+	if c.Runs == 0 {
+		return nil
+	}
+	for _, level := range levels {
+		got := c.Levels[level]
+		if (c.Claims[level] == Holds && got == checker.Invalid) || (c.Claims[level] == Breaks && got != checker.Invalid) {
+			list = append(list, Surprise{level, c.Claims[level], got})
+		}
+	}
+	return list
+}
+
+// Cell is the run as a cell of a matrix, without claims.
+func (r Run) Cell() Cell {
+	v := r.Verdict
+	c := Cell{
+		Design: r.Header.Design, Nemesis: r.Header.Nemesis, Source: r.source(), Outcome: v.Outcome, Levels: maps.Clone(v.Levels),
+		Runs: 1, Seed: r.Header.Seed, Folder: r.Folder, Replay: r.Replay, Reason: v.Reason, Seconds: r.Took.Seconds(),
+	}
+	switch v.Outcome {
+	case checker.Invalid:
+		c.Invalid = 1
+	case checker.Unknown:
+		c.Unknown = 1
+	}
+	for _, res := range v.Results {
+		if res.Outcome == checker.Invalid {
+			c.Broken = append(c.Broken, res.Property)
+		}
+	}
+	if first := v.First(); first != nil {
+		c.Summary, c.Cause = first.Summary, first.Cause
+	}
+	return c
+}
+
+// cellID names a cell.
+type cellID struct{ design, nemesis string }
+
+func (c Cell) id() cellID { return cellID{c.Design, c.Nemesis} }
+
+// Join is two results of one cell taken together: more runs of the same.
+func (c Cell) Join(o Cell) Cell {
+	shown := c
+	if rank(o.Outcome) > rank(c.Outcome) || c.Runs == 0 {
+		shown = o
+	}
+	j := shown
+	j.Runs, j.Invalid, j.Unknown, j.Seconds = c.Runs+o.Runs, c.Invalid+o.Invalid, c.Unknown+o.Unknown, c.Seconds+o.Seconds
+	j.Levels = map[checker.Level]checker.Outcome{}
+	for _, part := range []Cell{c, o} {
+		for level, got := range part.Levels {
+			if before, known := j.Levels[level]; known {
+				got = worst(before, got)
+			}
+			j.Levels[level] = got
+		}
+	}
+	j.Broken = union(c.Broken, o.Broken)
+	if c.Source != o.Source && c.Source != "" && o.Source != "" {
+		j.Source = c.Source + ", " + o.Source
+	}
+	if j.Claims == nil {
+		j.Claims = c.Claims
+	}
+	if j.Runs > 0 {
+		j.Skipped = ""
+	}
+	if j.Error == "" {
+		j.Error = c.Error + o.Error
+	}
+	return j
+}
+
+func union(a, b []checker.Property) []checker.Property {
+	list := slices.Clone(a)
+	for _, p := range b {
+		if !slices.Contains(list, p) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// Merge takes several results together, as if they were one: cells with the
+// same design and nemesis are joined. Machines that share a night's work
+// merge what each found.
+func Merge(parts ...Matrix) Matrix {
+	var m Matrix
+	at := map[cellID]int{}
+	for i, p := range parts {
+		if i == 0 {
+			m = p
+			m.Cells, m.Changes = nil, nil
+		}
+		if !p.Started.IsZero() && (m.Started.IsZero() || p.Started.Before(m.Started)) {
+			m.Started = p.Started
+		}
+		if i > 0 {
+			m.Took += p.Took
+			m.ByClaims = m.ByClaims || p.ByClaims
+			if p.Source != m.Source {
+				m.Source = "" // each cell names its own
+			}
+		}
+		for _, c := range p.Cells {
+			if j, known := at[c.id()]; known {
+				m.Cells[j] = m.Cells[j].Join(c)
+				continue
+			}
+			at[c.id()] = len(m.Cells)
+			m.Cells = append(m.Cells, c)
+		}
+	}
+	return m
+}
+
+// Outcome is the worst outcome of all cells: invalid over unknown over valid.
+// A matrix in which nothing ran is unknown.
+func (m Matrix) Outcome() checker.Outcome {
+	got := checker.Valid
+	ran := false
+	for _, c := range m.Cells {
+		if c.Runs > 0 {
+			ran = true
+			got = worst(got, c.Outcome)
+		}
+	}
+	if !ran {
+		return checker.Unknown
+	}
+	return got
+}
+
+// axes are the designs and the nemeses in the order in which they first occur.
+func (m Matrix) axes() (designs, nemeses []string) {
+	for _, c := range m.Cells {
+		if !slices.Contains(designs, c.Design) {
+			designs = append(designs, c.Design)
+		}
+		if !slices.Contains(nemeses, c.Nemesis) {
+			nemeses = append(nemeses, c.Nemesis)
+		}
+	}
+	return designs, nemeses
+}
+
+// find is the cell of a design under a nemesis, or nil.
+func (m Matrix) find(design, nemesis string) *Cell {
+	for i := range m.Cells {
+		if m.Cells[i].Design == design && m.Cells[i].Nemesis == nemesis {
+			return &m.Cells[i]
+		}
+	}
+	return nil
+}
+
+// JSON writes the matrix for machines. It is valid by docs/verdict-schema.json.
+func (m Matrix) JSON(w io.Writer) error {
+	m.Format = MatrixFormat
+	m.Started = m.Started.UTC()
+	if m.Cells == nil {
+		m.Cells = []Cell{}
+	}
+	return encode(w, m)
+}
+
+// ReadMatrix reads what JSON wrote. A document of another format is ErrFormat.
+func ReadMatrix(r io.Reader) (Matrix, error) {
+	var m Matrix
+	if err := json.NewDecoder(r).Decode(&m); err != nil {
+		return Matrix{}, fmt.Errorf("matrix: %w", err)
+	}
+	if m.Format != MatrixFormat {
+		return Matrix{}, fmt.Errorf("matrix: format %.40q: %w", m.Format, ErrFormat)
+	}
+	return m, nil
+}

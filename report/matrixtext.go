@@ -1,0 +1,181 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/lockcheck/lockcheck/checker"
+)
+
+// Text writes the matrix for a terminal: what failed in one line, a table of
+// designs × nemeses, then each violation with the command that shows it
+// again. Nemeses that do not fit beside each other go into tables below.
+func (m Matrix) Text(w io.Writer, style Style) error {
+	t := &text{style: style}
+	t.line(t.verdict(m.Outcome(), m.headline()))
+	designs, nemeses := m.axes()
+	names := 10
+	for _, d := range designs {
+		names = max(names, min(columns(plain(d)), 24))
+	}
+	for block := range slices.Chunk(nemeses, max(1, (style.width()-names)/(cellWidth+2))) {
+		t.line("")
+		m.table(t, designs, block, names)
+	}
+	t.line("")
+	t.para(0, "L lock, U use, B business: the levels broken, in so many of the runs. ok: valid. ?: unknown. –: not applicable. !: not what the design claims.")
+	m.failures(t)
+	m.surprises(t)
+	m.changes(t)
+	_, err := io.WriteString(w, t.b.String())
+	return err
+}
+
+// cellWidth is the width of a column of the table.
+const cellWidth = 11
+
+// headline counts the cells by outcome.
+func (m Matrix) headline() string {
+	n := map[checker.Outcome]int{}
+	runs := 0
+	for _, c := range m.Cells {
+		if c.Runs > 0 {
+			n[c.Outcome]++
+		}
+		runs += c.Runs
+	}
+	s := fmt.Sprintf("%s  %s: %d invalid, %d unknown, %d valid, in %s", strings.ToUpper(string(m.Outcome())),
+		plural(n[checker.Invalid]+n[checker.Unknown]+n[checker.Valid], "cell"), n[checker.Invalid], n[checker.Unknown], n[checker.Valid], plural(runs, "run"))
+	if m.Source != "" {
+		s += " on " + plain(m.Source)
+	}
+	return s
+}
+
+func (m Matrix) table(t *text, designs, nemeses []string, names int) {
+	head := pad("", names)
+	for _, n := range nemeses {
+		head += "  " + pad(shorten(plain(n), cellWidth), cellWidth)
+	}
+	t.line(head)
+	for _, d := range designs {
+		line := pad(shorten(plain(d), names), names)
+		for _, n := range nemeses {
+			c := m.find(d, n)
+			word := c.word()
+			line += "  " + t.verdict(c.outcome(), word) + strings.Repeat(" ", max(0, cellWidth-columns(word)))
+		}
+		t.line(line)
+	}
+}
+
+func (c *Cell) outcome() checker.Outcome {
+	if c == nil || c.Runs == 0 {
+		return ""
+	}
+	return c.Outcome
+}
+
+// word is a cell in a word: "LB 3/10", "ok", "?", "–".
+func (c *Cell) word() string {
+	var s string
+	switch {
+	case c == nil || c.Skipped != "" && c.Runs == 0:
+		return "–"
+	case c.Error != "":
+		s = "error"
+	case c.Runs == 0:
+		return "–"
+	case c.Outcome == checker.Valid:
+		s = "ok"
+	case c.Outcome == checker.Invalid:
+		s = fmt.Sprintf("%s %d/%d", c.letters(), c.Invalid, c.Runs)
+	default:
+		s = "?"
+	}
+	if len(c.Surprises()) > 0 {
+		s += " !"
+	}
+	return s
+}
+
+// letters are the levels broken: "LB".
+func (c *Cell) letters() string {
+	s := ""
+	for _, level := range levels {
+		if c.Levels[level] == checker.Invalid {
+			s += strings.ToUpper(string(level)[:1])
+		}
+	}
+	return s
+}
+
+// failures lists the cells that are not valid.
+func (m Matrix) failures(t *text) {
+	for _, c := range m.Cells {
+		if c.Error == "" && (c.Runs == 0 || c.Outcome == checker.Valid) {
+			continue
+		}
+		t.line("")
+		t.para(0, title(c.Design, c.Nemesis)+": "+c.what())
+		if c.Summary != "" {
+			t.para(2, sentence(plain(c.Summary)))
+		}
+		if c.Cause != "" {
+			t.hang(2, "Cause: ", plain(string(c.Cause))+".")
+		}
+		if c.Folder != "" {
+			t.line("  Report: " + plain(c.Folder) + "/report.html")
+		}
+		if c.Replay != "" {
+			t.command("  Again:  ", plain(c.Replay))
+		}
+	}
+}
+
+// what says in words how a cell came out.
+func (c Cell) what() string {
+	switch {
+	case c.Error != "":
+		return "could not be run: " + plain(c.Error)
+	case c.Outcome == checker.Invalid:
+		return fmt.Sprintf("%s (%d of %s, first at seed %d)", properties(c.Broken), c.Invalid, plural(c.Runs, "run"), c.Seed)
+	case c.Outcome == checker.Unknown:
+		return "unknown: " + plain(c.Reason)
+	}
+	return "valid in " + plural(c.Runs, "run")
+}
+
+func properties(list []checker.Property) string {
+	words := make([]string, len(list))
+	for i, p := range list {
+		words[i] = string(p)
+	}
+	return strings.Join(words, ", ")
+}
+
+func (m Matrix) surprises(t *text) {
+	first := true
+	for _, c := range m.Cells {
+		for _, s := range c.Surprises() {
+			if first {
+				t.line("")
+				t.line("Not what the designs claim:")
+				first = false
+			}
+			t.para(2, title(c.Design, c.Nemesis)+": "+s.Text())
+		}
+	}
+}
+
+func (m Matrix) changes(t *text) {
+	for i, c := range m.Changes {
+		if i == 0 {
+			t.line("")
+			t.line("Since the night before:")
+		}
+		t.hang(2, pad(string(c.Kind), 12), c.Text())
+	}
+}
