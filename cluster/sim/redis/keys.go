@@ -5,19 +5,12 @@ import "strings"
 // is compares an argument with an option's name, in any case.
 func is(arg, option string) bool { return strings.EqualFold(arg, option) }
 
+// keys is the one command that does not delete the expired keys which it
+// comes across.
 func (k *Keyspace) keys(args []string) any {
-	return k.matching(args[1], "")
-}
-
-// matching answers the living keys that match a pattern and, unless kind is
-// empty, have that type.
-func (k *Keyspace) matching(pattern, kind string) []any {
 	found := []any{}
 	for _, key := range k.sortedKeys() {
-		if !match(pattern, key) {
-			continue
-		}
-		if e := k.find(key); e != nil && (kind == "" || e.value.kind() == kind) {
+		if match(args[1], key) && !k.expired(k.entries[key]) {
 			found = append(found, key)
 		}
 	}
@@ -52,7 +45,16 @@ func (k *Keyspace) scan(args []string) any {
 			return syntaxError
 		}
 	}
-	return []any{"0", k.matching(pattern, kind)}
+	found := []any{}
+	for _, key := range k.sortedKeys() {
+		if !match(pattern, key) {
+			continue
+		}
+		if e := k.find(key); e != nil && (kind == "" || e.value.kind() == kind) {
+			found = append(found, key)
+		}
+	}
+	return []any{"0", found}
 }
 
 func (k *Keyspace) typeOf(args []string) any {

@@ -193,7 +193,7 @@ func (k *Keyspace) lrem(args []string) any {
 func (l *list) remove(item string, n int64) int {
 	if n < 0 {
 		slices.Reverse(l.items)
-		defer slices.Reverse(l.items)
+		defer func() { slices.Reverse(l.items) }()
 		n = -max(n, -math.MaxInt64)
 	}
 	removed := 0

@@ -52,6 +52,7 @@ func compile(source string) (*compiled, any) {
 	}
 	chunk, err := parse.Parse(strings.NewReader(body), "user_script")
 	if err == nil {
+		exactConcat(chunk)
 		c.proto, err = lua.Compile(chunk, "user_script")
 	}
 	if err != nil {

@@ -98,15 +98,15 @@ func (v *vm) array(items []string) *lua.LTable {
 // failure words the error with which a script ended: its message, the
 // script, and the line.
 func (v *vm) failure(err error, s *script) Error {
-	var raised *lua.ApiError
-	if !errors.As(err, &raised) {
-		return Error("ERR " + err.Error())
+	raised, isRaised := errors.AsType[*lua.ApiError](err)
+	if !isRaised || raised.Object == nil {
+		return Error("ERR " + oneLine(err.Error()))
 	}
 	message := ""
 	switch object := raised.Object.(type) {
 	case *lua.LTable:
-		if text, isText := object.RawGetString("err").(lua.LString); isText {
-			message = string(text)
+		if text := object.RawGetString("err"); lua.LVCanConvToString(text) {
+			message = v.text(text)
 		}
 	case lua.LString:
 		message = "ERR " + oneLine(string(object))

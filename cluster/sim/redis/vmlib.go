@@ -3,6 +3,7 @@ package redis
 import (
 	"crypto/sha1"
 	"encoding/hex"
+	"errors"
 	"math"
 
 	lua "github.com/yuin/gopher-lua"
@@ -20,14 +21,19 @@ func (v *vm) open() {
 	library := l.Get(lua.GlobalsIndex).(*lua.LTable)
 	v.globals = l.NewTable()
 	for _, name := range []string{
-		"assert", "getmetatable", "ipairs", "next", "pairs", "pcall", "rawequal", "rawget",
-		"select", "setmetatable", "tonumber", "type", "unpack", "xpcall", "_VERSION",
+		"assert", "getmetatable", "ipairs", "next", "pairs", "rawequal", "rawget",
+		"select", "type", "unpack", "xpcall", "_VERSION",
 	} {
 		v.globals.RawSetString(name, library.RawGetString(name))
 	}
 	v.replace(v.globals, "error", v.raise)
 	v.replace(v.globals, "tostring", v.toString)
-	v.globals.RawSetString("rawset", v.guarded(library.RawGetString("rawset")))
+	v.replace(v.globals, "tonumber", v.toNumber)
+	v.replace(v.globals, showName, v.show)
+	v.replace(v.globals, "pcall", v.pcall)
+	for _, name := range []string{"rawset", "setmetatable"} {
+		v.globals.RawSetString(name, v.guarded(library.RawGetString(name)))
+	}
 	v.openString(library.RawGetString("string").(*lua.LTable))
 	v.openTable(library.RawGetString("table").(*lua.LTable))
 	v.openMath(library.RawGetString("math").(*lua.LTable))
@@ -59,9 +65,11 @@ func (v *vm) freeze(t *lua.LTable) *lua.LTable {
 	return shown
 }
 
+const readOnlyTable = "Attempt to modify a readonly table"
+
 func (v *vm) refuse(l *lua.LState) int {
 	v.mark(l)
-	l.RaiseError("Attempt to modify a readonly table")
+	l.RaiseError(readOnlyTable)
 	return 0
 }
 
@@ -70,7 +78,8 @@ func (v *vm) guarded(f lua.LValue) lua.LValue {
 	inner := f.(*lua.LFunction).GFunction
 	return v.state.NewFunction(func(l *lua.LState) int {
 		if t, isTable := l.Get(1).(*lua.LTable); isTable && v.frozen[t] {
-			return v.refuse(l)
+			v.mark(l)
+			l.Error(lua.LString(readOnlyTable), 0)
 		}
 		return inner(l)
 	})
@@ -79,6 +88,7 @@ func (v *vm) guarded(f lua.LValue) lua.LValue {
 func (v *vm) openString(library *lua.LTable) {
 	library.RawSetString("__index", lua.LNil)
 	library.RawSetString("dump", lua.LNil)
+	v.replace(library, "format", v.format)
 	repeat := library.RawGetString("rep").(*lua.LFunction).GFunction
 	v.replace(library, "rep", func(l *lua.LState) int {
 		const limit = 64 << 20
@@ -87,18 +97,21 @@ func (v *vm) openString(library *lua.LTable) {
 		}
 		return repeat(l)
 	})
+	frozen := v.freeze(library)
+	v.globals.RawSetString("string", frozen)
 	// Strings have methods, which must not be a way to change the library.
-	meta := v.state.NewTable()
+	meta, shown := v.state.NewTable(), v.state.NewTable()
 	meta.RawSetString("__index", library)
-	meta.RawSetString("__metatable", lua.LFalse)
+	shown.RawSetString("__index", frozen)
+	meta.RawSetString("__metatable", v.freeze(shown))
 	v.state.SetMetatable(lua.LString(""), meta)
-	v.globals.RawSetString("string", v.freeze(library))
 }
 
 func (v *vm) openTable(library *lua.LTable) {
 	for _, name := range []string{"insert", "remove", "sort"} {
 		library.RawSetString(name, v.guarded(library.RawGetString(name)))
 	}
+	v.replace(library, "concat", v.concat(library.RawGetString("concat").(*lua.LFunction).GFunction))
 	v.globals.RawSetString("table", v.freeze(library))
 }
 
@@ -136,6 +149,7 @@ func (v *vm) openMath(library *lua.LTable) {
 		v.seed = uint64(uint32(l.CheckInt(1)))<<16 + 0x330E
 		return 0
 	})
+	library.RawSetString("huge", lua.LNumber(math.Inf(1)))
 	v.globals.RawSetString("math", v.freeze(library))
 }
 
@@ -149,6 +163,29 @@ func (v *vm) raise(l *lua.LState) int {
 	}
 	l.Error(object, 0)
 	return 0
+}
+
+// pcall is the server's: of an error that is a table with a message, as
+// redis.call raises them, the script gets the message.
+func (v *vm) pcall(l *lua.LState) int {
+	l.CheckAny(1)
+	err := l.PCall(l.GetTop()-1, lua.MultRet, nil)
+	if err == nil {
+		l.Insert(lua.LTrue, 1)
+		return l.GetTop()
+	}
+	object := lua.LValue(lua.LString(err.Error()))
+	if raised, isRaised := errors.AsType[*lua.ApiError](err); isRaised {
+		object = raised.Object
+	}
+	if t, isTable := object.(*lua.LTable); isTable {
+		if message := t.RawGetString("err"); lua.LVCanConvToString(message) {
+			object = message
+		}
+	}
+	l.Push(lua.LFalse)
+	l.Push(object)
+	return 2
 }
 
 func (v *vm) openRedis() {
