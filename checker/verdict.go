@@ -53,6 +53,39 @@ const (
 	StockNotLinearizable Property = "stock-not-linearizable"
 )
 
+// Properties is the table of properties, in the order in which verdicts list
+// them.
+var Properties = [...]struct {
+	Name   Property
+	Level  Level
+	Broken string // when
+}{
+	{DoubleHold, LockLevel, "two workers believe at the same time that they hold one lock"},
+	{ForeignRelease, LockLevel, "a release deleted a lock that another worker held"},
+	{LeaseGap, LockLevel, "a renewal said ok although the lease had ended and someone else held the lock in between"},
+	{FenceRegression, LockLevel, "a later grant carries a number not above an earlier one, or the store took a smaller one after a larger"},
+	{StuckLock, LockLevel, "nobody holds the lock, yet nobody gets it for longer than ttl + grace"},
+	{LockNotLinearizable, LockLevel, "no legal order fits the acquires and releases of a key"},
+	{StaleWrite, UseLevel, "a worker wrote after its hold on the lock had ended"},
+	{Oversell, BusinessLevel, "more units were sold than existed"},
+	{DuplicateOrder, BusinessLevel, "one order took effect more than once"},
+	{StockMismatch, BusinessLevel, "the units that left the stock are not those in the orders"},
+	{StockNotLinearizable, BusinessLevel, "no legal order fits the sells and reads of a key"},
+}
+
+// rank is the place of a property in Properties.
+func (p Property) rank() int {
+	for i := range Properties {
+		if Properties[i].Name == p {
+			return i
+		}
+	}
+	panic("property " + string(p) + " is not in the table")
+}
+
+// Level is the level that a property is judged at.
+func (p Property) Level() Level { return Properties[p.rank()].Level }
+
 // Cause is a word for why, when it can be told.
 type Cause string
 
@@ -72,6 +105,7 @@ const (
 	SharedOwner       Cause = "two workers with one owner id"
 	FailedOpen        Cause = "went on without the lock"
 	Evicted           Cause = "evicted"
+	RetriedBlind      Cause = "tried again after an unknown outcome"
 )
 
 // Violation is one broken property, with what proves it.

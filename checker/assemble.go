@@ -1,0 +1,210 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// verdict puts the findings of all keys together.
+func (r *run) verdict() *Verdict {
+	v := &Verdict{
+		Outcome: Valid,
+		Levels:  map[Level]Outcome{LockLevel: Valid, UseLevel: Valid, BusinessLevel: Valid},
+		Source:  r.h.Header.Source,
+		Notes:   slices.Clone(r.h.Notes),
+		Counts:  r.counts(),
+	}
+	for rank := range Properties {
+		result, violations := r.result(rank)
+		v.Results = append(v.Results, result)
+		v.Violations = append(v.Violations, violations...)
+		v.Levels[result.Level] = worse(v.Levels[result.Level], result.Outcome)
+		v.Outcome = worse(v.Outcome, result.Outcome)
+		if result.Outcome == Unknown && v.Reason == "" {
+			v.Reason = fmt.Sprintf("%s: %s", result.Property, result.Reason)
+		}
+	}
+	slices.SortStableFunc(v.Violations, byTime)
+	r.disagreements(v)
+	if why := r.meaning(v.Counts); why != "" {
+		v.Outcome, v.Reason = worse(v.Outcome, Unknown), why
+	}
+	if v.Outcome != Unknown {
+		v.Reason = ""
+	}
+	v.Warnings = r.warnings()
+	return v
+}
+
+// byTime puts the root first: what began first, and of what began together,
+// the lock before the use before the business.
+func byTime(a, b Violation) int {
+	return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Property.rank(), b.Property.rank()), strings.Compare(a.Key, b.Key))
+}
+
+// worse is the outcome that outranks the other.
+func worse(a, b Outcome) Outcome {
+	for _, o := range []Outcome{Invalid, Unknown} {
+		if a == o || b == o {
+			return o
+		}
+	}
+	return Valid
+}
+
+// result is the verdict on one property over all keys, with the violations to
+// list, told in full.
+func (r *run) result(rank int) (Result, []Violation) {
+	p := Properties[rank]
+	res := Result{Property: p.Name, Level: p.Level, Outcome: Valid}
+	var all []finding
+	var unknown []string
+	same := 0
+	for _, k := range r.keys {
+		f := &k.found[rank]
+		res.Count += f.count
+		same += f.same
+		all = append(all, f.list...)
+		if f.unknown != "" {
+			unknown = append(unknown, f.unknown)
+		}
+	}
+	switch {
+	case res.Count+same > 0:
+		res.Outcome = Invalid
+	case len(unknown) > 0:
+		res.Outcome, res.Reason = Unknown, unknown[0]
+		if len(unknown) > 1 {
+			res.Reason += fmt.Sprintf(" (and %d more)", len(unknown)-1)
+		}
+	}
+	if res.Count == 0 && same > 0 {
+		res.Count, res.Reason = same, "the same fact as another violation of the lock"
+	}
+	res.Method = r.methodOf(rank)
+	slices.SortStableFunc(all, func(a, b finding) int { return byTime(a.Violation, b.Violation) })
+	var list []Violation
+	for _, f := range all[:min(len(all), r.opt.MaxListed)] {
+		if f.tell != nil {
+			f.tell(&f.Violation)
+		}
+		list = append(list, f.Violation)
+	}
+	return res, list
+}
+
+// methodOf says how a property was decided.
+func (r *run) methodOf(rank int) string {
+	p := Properties[rank].Name
+	switch {
+	case Properties[rank].Level != BusinessLevel && r.spec.None:
+		return "the design uses no lock"
+	case p == LockNotLinearizable || p == StockNotLinearizable:
+		return r.linearMethod(rank)
+	case p == StockMismatch && r.unaudited() > 0:
+		return fmt.Sprintf("exact, but %s not audited", count(r.unaudited(), "key"))
+	case p == StuckLock && r.spec.TTL <= 0 && r.spec.Grace <= 0:
+		return "not judged: the lock promises no bound"
+	}
+	return "exact"
+}
+
+func (r *run) linearMethod(rank int) string {
+	var exact, searched, agrees int
+	for _, k := range r.keys {
+		m := k.found[rank].method
+		exact += one(m.exact)
+		searched += one(m.search)
+		agrees += one(m.agrees)
+	}
+	switch {
+	case exact+searched == 0:
+		return ""
+	case exact == 0:
+		return "porcupine"
+	case searched > 0:
+		return fmt.Sprintf("exact on %s, porcupine on %d", count(exact, "key"), searched)
+	case agrees == 0:
+		return "exact"
+	case agrees == exact:
+		return "exact, porcupine agrees"
+	}
+	return fmt.Sprintf("exact, porcupine agrees on %d of %d keys", agrees, exact)
+}
+
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// unaudited is the number of keys with sells but without an audit.
+func (r *run) unaudited() int {
+	n := 0
+	for _, k := range r.keys {
+		n += one(k.books != nil && k.books.sells > 0 && (k.audit == nil || !k.audit.Value.Known))
+	}
+	return n
+}
+
+// disagreements makes an error of ours loud: where two ways to decide one
+// question answer differently, the verdict is worth nothing.
+func (r *run) disagreements(v *Verdict) {
+	for _, k := range r.keys {
+		for rank := range Properties {
+			if d := k.found[rank].method.disagree; d != "" {
+				v.Notes = append(v.Notes, fmt.Sprintf("%v: %s", errDisagree, d))
+				v.Outcome, v.Reason = Unknown, "our checks disagree: please report this history"
+				v.Results[rank].Outcome, v.Results[rank].Reason = Unknown, d
+				v.Levels[Properties[rank].Level] = Unknown
+			}
+		}
+	}
+}
+
+// counts are the numbers beside the verdict.
+func (r *run) counts() Counts {
+	c := Counts{Ops: len(r.h.Ops), Outcomes: map[string]int{}}
+	type word struct {
+		f       string
+		outcome histories.Type
+		reason  string
+	}
+	words := map[word]int{}
+	var last word
+	n := 0
+	for i := range r.h.Ops {
+		op := &r.h.Ops[i]
+		w := word{op.F, op.Outcome, ""}
+		if op.Outcome == histories.Fail && (op.Error == histories.Busy || op.Error == histories.SoldOut) {
+			w.reason = " " + op.Error
+		}
+		if w != last {
+			words[last] += n
+			last, n = w, 0
+		}
+		n++
+	}
+	words[last] += n
+	delete(words, word{})
+	for w, n := range words {
+		c.Outcomes[w.f+" "+string(w.outcome)+w.reason] += n
+	}
+	c.Grants = c.Outcomes[histories.Acquire+" "+string(histories.OK)]
+	for _, k := range r.keys {
+		if b := k.books; b != nil {
+			sold := b.sold()
+			c.Sold += sold
+			c.Had += b.limit()
+			c.Oversold += max(0, sold-b.limit())
+			c.Settled += b.settled
+			c.StillOpen += b.open
+		}
+	}
+	return c
+}

@@ -1,0 +1,230 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// ending says why a belief ended.
+type ending uint8
+
+const (
+	openEnd     ending = iota // it lasts to the end of the history
+	byRelease                 // the worker invoked release
+	byNotice                  // the worker was told lost
+	byDeath                   // the worker was killed
+	byDeadline                // the worker's own until passed
+	bySaleOver                // the sell that it served was over
+	byReacquire               // the worker took the lock again and has forgotten this hold
+)
+
+// hold is a span of time in which a worker certainly believed that it holds a
+// lock: not from the call, but from the moment at which it had its grant in
+// hand, and not until the release came back, but until it was sent. What the
+// servers think is another matter.
+//
+//	acquire ─────── ok                    release ─── ok
+//	                [═══ believes ═══════)
+//
+// A grant that came after its own deadline is a hold of no length: it takes
+// part in no overlap, but a write under it is stale.
+type hold struct {
+	acquire  *histories.Op
+	resumed  *histories.Op // the late extend that revived it, nil if it is the first span
+	from, to int64
+	why      ending
+	release  *histories.Op // of byRelease
+}
+
+func (h *hold) worker() histories.Process { return h.acquire.Process }
+
+// beliefs computes all holds of a key, by from.
+func (r *run) beliefs(k *keyed) []hold {
+	believers := map[histories.Process]*believer{}
+	var order []*believer // maps have no order, verdicts must
+	for _, op := range k.locks {
+		b := believers[op.Process]
+		if b == nil {
+			b = &believer{run: r, key: k.name}
+			believers[op.Process] = b
+			order = append(order, b)
+		}
+		switch {
+		case op.F == histories.Acquire && op.Outcome == histories.OK:
+			b.acquire(op)
+		case op.F == histories.Extend && op.Outcome == histories.OK:
+			b.extend(op)
+		case op.F == histories.Release:
+			b.release(op)
+		}
+	}
+	var holds []hold
+	for _, b := range order {
+		for len(b.open) > 0 {
+			b.end(0, r.h.End, openEnd, nil)
+		}
+		holds = append(holds, b.holds...)
+	}
+	slices.SortStableFunc(holds, func(x, y hold) int {
+		return cmp.Or(cmp.Compare(x.from, y.from), cmp.Compare(x.acquire.ID, y.acquire.ID))
+	})
+	return holds
+}
+
+// believer follows one worker and one key.
+type believer struct {
+	*run
+	key   string
+	open  []belief // in order of grant; rarely more than one
+	holds []hold
+}
+
+// belief is a hold whose end is not known yet.
+type belief struct {
+	hold
+	until int64 // its own deadline; Never if none is shown
+	limit int64 // first of notice, death, end of the sale
+	cause ending
+	depth int // of a reentrant lock
+}
+
+// maxOpen bounds what a worker that never releases keeps open. Older holds
+// are ended early: that can hide, never invent, an overlap.
+const maxOpen = 8
+
+func (b *believer) acquire(op *histories.Op) {
+	b.forget(op.Call)
+	if n := len(b.open); n > 0 && b.spec.Reentrant {
+		inner := &b.open[n-1]
+		inner.depth++
+		if op.Until.Known && inner.until != histories.Never {
+			inner.until = max(inner.until, op.Until.N)
+		}
+		return
+	}
+	if len(b.open) == maxOpen {
+		b.end(0, op.Call, byReacquire, nil)
+	}
+	b.open = append(b.open, b.begin(op, nil, op.Return, op.Until))
+}
+
+func (b *believer) begin(op, resumed *histories.Op, from int64, until histories.Num) belief {
+	x := belief{hold: hold{acquire: op, resumed: resumed, from: from}, until: histories.Never, depth: 1}
+	if until.Known {
+		x.until = until.N
+	}
+	x.limit, x.cause = b.limitOf(op, from)
+	return x
+}
+
+// limitOf is the first moment from which on something else than a release or
+// a deadline has ended the belief.
+func (b *believer) limitOf(op *histories.Op, from int64) (int64, ending) {
+	limit, cause := int64(histories.Never), openEnd
+	if at := firstFrom(b.deaths[op.Process], from); at < limit {
+		limit, cause = at, byDeath
+	}
+	if sale := b.op(op.Parent); sale != nil && sale.Return < limit {
+		limit, cause = sale.Return, bySaleOver
+	}
+	notices := b.notices[op.Process]
+	first, _ := slices.BinarySearchFunc(notices, from, func(m *histories.Event, t int64) int { return cmp.Compare(m.Time, t) })
+	for _, m := range notices[first:] {
+		if m.Time >= limit {
+			break
+		}
+		if (m.Key == "" || m.Key == b.key) && (m.Token == "" || op.Token == "" || m.Token == op.Token) {
+			return m.Time, byNotice
+		}
+	}
+	return limit, cause
+}
+
+func firstFrom(times []int64, from int64) int64 {
+	if i, _ := slices.BinarySearch(times, from); i < len(times) {
+		return times[i]
+	}
+	return histories.Never
+}
+
+// forget ends what had ended before now, so that open stays short.
+func (b *believer) forget(now int64) {
+	for i := 0; i < len(b.open); {
+		if min(b.open[i].limit, b.open[i].until) < now {
+			b.end(i, now, byReacquire, nil)
+		} else {
+			i++
+		}
+	}
+}
+
+// extend moves the deadline. An extend that was invoked in time leaves the
+// belief unbroken, also while it is in flight; a late one begins a new span.
+func (b *believer) extend(op *histories.Op) {
+	i := b.find(op)
+	if i < 0 || op.Call >= b.open[i].limit {
+		return
+	}
+	x := &b.open[i]
+	switch {
+	case x.until == histories.Never || !op.Until.Known:
+	case op.Call <= x.until:
+		x.until = max(op.Until.N, min(x.until, op.Return))
+	default:
+		again := b.begin(x.acquire, op, op.Return, op.Until)
+		again.depth = x.depth
+		b.holds = append(b.holds, b.open[i].ended(op.Call, byReacquire, nil))
+		b.open[i] = again
+	}
+}
+
+// release ends the belief when it is invoked, whatever comes of it.
+func (b *believer) release(op *histories.Op) {
+	i := b.find(op)
+	if i < 0 {
+		return
+	}
+	if b.open[i].depth--; b.open[i].depth > 0 && b.spec.Reentrant {
+		return
+	}
+	b.end(i, op.Call, byRelease, op)
+}
+
+// find is the open belief that a release or extend is about: the one with its
+// token, else of its sell, else the last that was granted before it. A token
+// only picks among the worker's own holds: whose hold it is, the worker
+// decides, never the token (a shared token field sends another's).
+func (b *believer) find(op *histories.Op) int {
+	last := -1
+	for i := len(b.open) - 1; i >= 0; i-- {
+		a := b.open[i].acquire
+		switch {
+		case op.Token != "" && op.Token == a.Token, op.Parent != 0 && op.Parent == a.Parent && len(b.open) > 1:
+			return i
+		case last < 0 && a.Return <= op.Call:
+			last = i
+		}
+	}
+	return last
+}
+
+// end closes open belief i at the moment at, or before.
+func (b *believer) end(i int, at int64, why ending, release *histories.Op) {
+	b.holds = append(b.holds, b.open[i].ended(at, why, release))
+	b.open = slices.Delete(b.open, i, i+1)
+}
+
+func (x *belief) ended(at int64, why ending, release *histories.Op) hold {
+	h := x.hold
+	h.to, h.why, h.release = at, why, release
+	if x.limit <= h.to {
+		h.to, h.why, h.release = x.limit, x.cause, nil
+	}
+	if x.until <= h.to {
+		h.to, h.why, h.release = x.until, byDeadline, nil
+	}
+	h.to = max(h.to, h.from)
+	return h
+}

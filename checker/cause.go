@@ -1,0 +1,347 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// Causes are told from the operations and the marks of the history. A cause
+// is named when the history has its events, first the ones that explain the
+// violation alone; a cause in doubt is left out.
+
+// whyDoubleHold explains how b was granted while a believed.
+func (r *run) whyDoubleHold(k *keyed, a, b *hold) (Cause, string) {
+	if op := r.releaseBetween(k, a, b, histories.OK); op != nil {
+		return ReleasedByAnother, sprintf("%s released at %s what %s had held since %s",
+			workerName(op.Process), moment(op.Call), workerName(a.worker()), moment(a.from))
+	}
+	if t := a.acquire.Token; t != "" && t == b.acquire.Token {
+		return SharedOwner, sprintf("both call themselves %q, so the lock takes them for one", t)
+	}
+	if cause, because := r.whyLeaseEnded(k, a, b.from); cause != CauseUnknown {
+		return cause, because
+	}
+	if cause, because := r.whyForgotten("the lock", a.acquire.Call, b.from); cause != CauseUnknown {
+		return cause, because
+	}
+	if cause, because := r.whyMadeUp(a, b); cause != CauseUnknown {
+		return cause, because
+	}
+	if op := r.releaseBetween(k, a, b, histories.Info); op != nil {
+		return ReleasedByAnother, sprintf("a release that %s had sent at %s was still on its way: it may have deleted the lock that %s had held since %s",
+			workerName(op.Process), moment(op.Call), workerName(a.worker()), moment(a.from))
+	}
+	return CauseUnknown, ""
+}
+
+// releaseBetween is a release of another worker than a's, of an older hold,
+// that ended, or may have ended, the lock under a before b was granted it.
+func (r *run) releaseBetween(k *keyed, a, b *hold, outcome histories.Type) *histories.Op {
+	for _, op := range k.locks {
+		if op.Call > b.from {
+			break
+		}
+		if op.F != histories.Release || op.Outcome != outcome || op.Process == a.worker() {
+			continue
+		}
+		end := op.Return
+		if outcome == histories.Info {
+			end = later(end, r.h.Header.MaxDelay)
+		}
+		if outcome == histories.OK && op.Call < a.from || end < a.from {
+			continue
+		}
+		if h := k.endedBy(op); h == nil || h.from < a.from {
+			return op
+		}
+	}
+	return nil
+}
+
+// endedBy is the hold that a release ended, or that its worker had had last
+// before it; nil if there is none.
+func (k *keyed) endedBy(release *histories.Op) *hold {
+	for i := len(k.holds) - 1; i >= 0; i-- {
+		if h := &k.holds[i]; h.worker() == release.Process && h.from <= release.Call {
+			return h
+		}
+	}
+	return nil
+}
+
+// confirmed is the last ok acquire or extend of a hold before t.
+func (k *keyed) confirmed(h *hold, t int64) *histories.Op {
+	last := h.acquire
+	if h.resumed != nil {
+		last = h.resumed
+	}
+	for _, op := range k.locks {
+		if op.Call > t {
+			break
+		}
+		if op.F == histories.Extend && op.Outcome == histories.OK && op.Process == h.worker() && op.Return <= t && op.Return > last.Return {
+			last = op
+		}
+	}
+	return last
+}
+
+// whyLeaseEnded tells whether hold h had outlived its lease at t.
+func (r *run) whyLeaseEnded(k *keyed, h *hold, t int64) (Cause, string) {
+	last := k.confirmed(h, t)
+	if r.spec.TTL <= 0 || t < later(last.Call, r.spec.TTL) {
+		return CauseUnknown, ""
+	}
+	return r.renewalCause(h.worker(), last.Call, t), r.leaseStory(k, h.worker(), last, t)
+}
+
+// renewalCause tells a renewal that stopped from a lease without renewal.
+func (r *run) renewalCause(p histories.Process, from, to int64) Cause {
+	pause := r.pauseOf(p, from, to)
+	if r.renews && (pause == nil || pause.event.Fault != nil && pause.event.Fault.Step == "renewal") {
+		return RenewalStopped
+	}
+	return LeaseRanOut
+}
+
+// leaseStory says when the lease that confirmed began or renewed ran out, and
+// what kept its worker from noticing.
+func (r *run) leaseStory(k *keyed, p histories.Process, confirmed *histories.Op, now int64) string {
+	verb := "granted"
+	if confirmed.F == histories.Extend {
+		verb = "renewed last"
+	}
+	s := sprintf("the lease of %s on %s, %s at %s, lasted %s", workerName(p), k.lockName(confirmed), verb, moment(confirmed.Return), length(int64(r.spec.TTL)))
+	if pause := r.pauseOf(p, confirmed.Return, now); pause != nil {
+		s += sprintf("; %s", faultStory(pause))
+	}
+	return s
+}
+
+func (k *keyed) lockName(op *histories.Op) string {
+	if op.Key != "" {
+		return op.Key
+	}
+	return k.name
+}
+
+func (r *run) pauseOf(p histories.Process, from, to int64) *fault {
+	return r.find(histories.Pause, from, to, func(f *fault) bool { return f.hitsWorker(r, p) })
+}
+
+// hitsWorker reports whether a fault hits a worker by name.
+func (f *fault) hitsWorker(r *run, p histories.Process) bool {
+	hit := func(host string) bool {
+		for worker := range workersOf(host, r.perHost) {
+			if worker == p {
+				return true
+			}
+		}
+		return false
+	}
+	if f.event.Fault != nil && (slices.ContainsFunc(f.event.Fault.From, hit) || slices.ContainsFunc(f.event.Fault.To, hit)) {
+		return true
+	}
+	return slices.ContainsFunc(f.event.Targets, hit)
+}
+
+// roleSlack is how much later than it happened a promotion may be recorded:
+// it is seen by looking.
+const roleSlack = int64(500 * time.Millisecond)
+
+// whyForgotten tells why the servers may have forgotten what they knew at
+// from, by the moment to.
+func (r *run) whyForgotten(what string, from, to int64) (Cause, string) {
+	if p := r.promotion(from, to+roleSlack); p != nil {
+		if cut := r.find(histories.Partition, from, to, splitsWorkers); cut != nil && r.serverKill(from, to) == nil {
+			return SplitBrain, sprintf("%s, while %s", faultStory(cut), promotionStory(p))
+		}
+		why := promotionStory(p)
+		if kill := r.serverKill(from, p.Time); kill != nil {
+			why = faultStory(kill) + ", " + why
+		} else if asked := r.find(histories.Failover, from-roleSlack, p.Time, nil); asked != nil {
+			why = faultStory(asked) + ", " + why
+		}
+		return LostAtFailover, sprintf("%s was lost at failover (%s)", what, why)
+	}
+	if kill := r.serverKill(from, to); kill != nil && kill.to <= to {
+		return RestartedEmpty, sprintf("%s and was back at %s without what it had held in memory", faultStory(kill), moment(kill.to))
+	}
+	if skew := r.find(histories.Skew, from, to, nil); skew != nil {
+		return ClockJumped, faultStory(skew)
+	}
+	if evict := r.find(histories.Evict, from, to, nil); evict != nil {
+		return Evicted, faultStory(evict)
+	}
+	return CauseUnknown, ""
+}
+
+func (r *run) serverKill(from, to int64) *fault {
+	return r.find(histories.Kill, from, to, func(f *fault) bool { return f.server && f.from >= from })
+}
+
+// splitsWorkers reports whether a cut has workers, but not all of them, on one side.
+func splitsWorkers(f *fault) bool {
+	if f.event.Fault == nil {
+		return slices.ContainsFunc(f.event.Targets, isWorker)
+	}
+	some := func(names []string) bool {
+		return slices.ContainsFunc(names, func(name string) bool { return isWorker(name) && name != "workers" })
+	}
+	return some(f.event.Fault.From) || some(f.event.Fault.To)
+}
+
+// whyMadeUp tells whether one of the two was granted a lock by nobody: while
+// it was cut off from the lock service, or that was down.
+func (r *run) whyMadeUp(a, b *hold) (Cause, string) {
+	for _, h := range []*hold{b, a} {
+		at := h.from
+		cut := r.find(histories.Partition, at, at, func(f *fault) bool { return splitsWorkers(f) })
+		if cut == nil {
+			cut = r.find(histories.Kill, at, at, func(f *fault) bool { return f.server })
+		}
+		if cut == nil {
+			cut = r.find(histories.Loss, at, at, nil)
+		}
+		if cut != nil {
+			return FailedOpen, sprintf("%s went on at %s although %s", workerName(h.worker()), moment(at), faultStory(cut))
+		}
+	}
+	return CauseUnknown, ""
+}
+
+// whyStale explains why a worker wrote after its hold.
+func (r *run) whyStale(h *hold, w *histories.Op) (Cause, string) {
+	switch h.why {
+	case byRelease:
+		return BeforeCommit, sprintf("%s sent its release at %s and wrote at %s", workerName(w.Process), moment(h.to), moment(w.Call))
+	case byNotice:
+		return FailedOpen, sprintf("%s was told at %s that the lock was gone, and went on", workerName(w.Process), moment(h.to))
+	}
+	why := sprintf("its deadline was at %s, its write at %s", moment(h.to), moment(w.Call))
+	if pause := r.pauseOf(w.Process, h.from, w.Call); pause != nil {
+		why += "; " + faultStory(pause)
+	}
+	return r.renewalCause(w.Process, h.from, w.Call), why
+}
+
+// whyOversold explains how two sales took the same unit: because the lock did
+// not hold, because one wrote without it, or because there was none.
+func (r *run) whyOversold(k *keyed, a, b *histories.Op) (Cause, string) {
+	if a == nil || b == nil {
+		return CauseUnknown, ""
+	}
+	for _, v := range k.found[StaleWrite.rank()].list {
+		if w := r.op(v.Ops[0]); w.Parent == a.ID || w.Parent == b.ID {
+			return r.whyStale(r.endedBefore(w), w)
+		}
+	}
+	if x, y := r.bothHeld(a, b); x != nil {
+		if lock := r.keyOf(x.acquire.Key); lock != nil {
+			return r.whyDoubleHold(lock, x, y)
+		}
+	}
+	if from, to, ok := r.accesses(a, b); ok {
+		return NotAtomic, sprintf("%s and %s both looked at the stock before either had changed it, %s", workerName(a.Process), workerName(b.Process), span(from, to))
+	}
+	return r.whyForgotten("what the store knew", min(a.Call, b.Call), max(a.Return, b.Return))
+}
+
+// bothHeld are holds of two sells on one key that overlap, the earlier first.
+func (r *run) bothHeld(a, b *histories.Op) (*hold, *hold) {
+	for x := range r.holdsOf(a.ID) {
+		for y := range r.holdsOf(b.ID) {
+			if x.acquire.Key == y.acquire.Key && x.worker() != y.worker() && max(x.from, y.from) < min(x.to, y.to) {
+				if y.from < x.from {
+					return y, x
+				}
+				return x, y
+			}
+		}
+	}
+	return nil, nil
+}
+
+// accesses reports whether the accesses to the stock of two sells overlap in
+// time, and where: from first read to last write, or, if a sell shows none,
+// from its call to its return.
+func (r *run) accesses(a, b *histories.Op) (from, to int64, overlap bool) {
+	fromA, toA := r.accessTo(a)
+	fromB, toB := r.accessTo(b)
+	from, to = max(fromA, fromB), min(toA, toB)
+	return from, to, from < to
+}
+
+func (r *run) accessTo(sell *histories.Op) (from, to int64) {
+	from, to = histories.Never, 0
+	for _, step := range r.steps(sell) {
+		if step.F == histories.Read || step.F == histories.Write {
+			from, to = min(from, step.Call), max(to, step.Return)
+		}
+	}
+	if from > to {
+		return sell.Call, sell.Return
+	}
+	return from, to
+}
+
+func (r *run) keyOf(name string) *keyed {
+	i, ok := slices.BinarySearchFunc(r.keys, name, func(k *keyed, name string) int { return strings.Compare(k.name, name) })
+	if !ok {
+		return nil
+	}
+	return r.keys[i]
+}
+
+// whyLost explains how a store lost what it had accepted.
+func (r *run) whyLost(from, to int64) (Cause, string) {
+	return r.whyForgotten("what the store knew", from, to)
+}
+
+func promotionStory(m *histories.Event) string {
+	return sprintf("%s promoted at %s", targets(m), moment(m.Time))
+}
+
+// faultStory is what a fault did, and when: "redis-1 killed at 12.30 s".
+func faultStory(f *fault) string {
+	m := f.event
+	at := moment(m.Time)
+	switch m.F {
+	case histories.Kill, histories.Crash:
+		return sprintf("%s killed at %s", targets(m), at)
+	case histories.Pause:
+		if f.to == histories.Never {
+			return sprintf("%s was paused at %s", targets(m), at)
+		}
+		return sprintf("%s was paused from %s to %s", targets(m), at, moment(f.to))
+	case histories.Skew:
+		if m.Fault != nil && m.Fault.Offset != 0 {
+			return sprintf("the clock of %s jumped by %s at %s", targets(m), m.Fault.Offset, at)
+		}
+		return sprintf("the clock of %s ran wrong from %s on", targets(m), at)
+	case histories.Failover:
+		return sprintf("a failover was asked for at %s", at)
+	case histories.Evict:
+		return sprintf("%s threw keys away at %s", targets(m), at)
+	case histories.Partition, histories.Loss:
+		what := "were cut off"
+		if m.F == histories.Loss {
+			what = "lost packets"
+		}
+		if m.Fault != nil && len(m.Fault.From) > 0 {
+			return sprintf("the links of %s with %s %s from %s on", few(m.Fault.From), few(m.Fault.To), what, at)
+		}
+		return sprintf("%s %s from %s on", targets(m), what, at)
+	}
+	return sprintf("%s of %s at %s", m.F, targets(m), at)
+}
+
+func targets(m *histories.Event) string {
+	if len(m.Targets) == 0 {
+		return strings.TrimSpace(m.F + " target")
+	}
+	return few(m.Targets)
+}

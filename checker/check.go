@@ -1,0 +1,102 @@
+package checker
+
+import (
+	"cmp"
+	"context"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// Options of Check. The zero value means the documented defaults.
+type Options struct {
+	// MaxListed is how many violations of one property are listed; all are
+	// counted. Default 20.
+	MaxListed int
+	// PorcupineTime is what porcupine may take for one key that the exact
+	// checks do not cover. Default 10 s.
+	PorcupineTime time.Duration
+	// RecheckTime is what porcupine may take, over all keys, to decide again
+	// what the exact checks have decided. Default 500 ms; below 0: nothing is
+	// decided twice.
+	RecheckTime time.Duration
+	// PorcupineMemory is what porcupine may take at any moment, in bytes, by
+	// estimate. Default 256 MiB.
+	PorcupineMemory int64
+	// Trust accepts a run that meant little: no grants around a fault, no
+	// proof that it bit. Histories without a nemesis in their header are
+	// always trusted.
+	Trust bool
+}
+
+func (o Options) withDefaults() Options {
+	o.MaxListed = cmp.Or(o.MaxListed, 20)
+	o.PorcupineTime = cmp.Or(o.PorcupineTime, 10*time.Second)
+	o.RecheckTime = cmp.Or(o.RecheckTime, 500*time.Millisecond)
+	o.PorcupineMemory = cmp.Or(o.PorcupineMemory, 256<<20)
+	return o
+}
+
+// Check judges a history. It never changes h, and gives the same verdict for
+// the same history and options, but for what porcupine got done in its time.
+// When ctx ends, searches by porcupine that have not begun are left out.
+func Check(ctx context.Context, h *histories.History, o Options) *Verdict {
+	r := prepare(h, o.withDefaults())
+	each(r.keys, func(k *keyed) {
+		if !r.spec.None {
+			r.judgeLock(ctx, k)
+		}
+	})
+	r.linkHolds()
+	each(r.keys, func(k *keyed) { r.judgeStock(ctx, k) })
+	return r.verdict()
+}
+
+// judgeLock looks at all lock properties of one key.
+func (r *run) judgeLock(ctx context.Context, k *keyed) {
+	if len(k.locks) == 0 {
+		return
+	}
+	k.holds = r.beliefs(k)
+	r.doubleHolds(k)
+	r.foreignReleases(k)
+	r.leaseGaps(k)
+	r.grantFences(k)
+	r.stuckLocks(k)
+	r.linearLock(ctx, k)
+}
+
+// judgeStock looks at all properties of the use and the business of one key.
+func (r *run) judgeStock(ctx context.Context, k *keyed) {
+	if len(k.stock) == 0 && len(k.writes) == 0 && k.audit == nil {
+		return
+	}
+	k.books = r.keepBooks(k)
+	r.staleWrites(k)
+	r.writeFences(k)
+	r.duplicateOrders(k)
+	r.oversell(k)
+	r.mismatch(k)
+	r.linearStock(ctx, k)
+}
+
+// each calls f on every key, on all cores. Keys with most operations come
+// first, so that no core ends alone with the largest.
+func each(keys []*keyed, f func(*keyed)) {
+	order := slices.Clone(keys)
+	slices.SortStableFunc(order, func(a, b *keyed) int { return cmp.Compare(b.size(), a.size()) })
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(order)) {
+		all.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(order)); i = next.Add(1) - 1 {
+				f(order[i])
+			}
+		})
+	}
+	all.Wait()
+}

@@ -1,0 +1,209 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// fault is one fault as a span of time: from the moment before it was
+// injected until it was seen to be undone. Faults that do not last (a
+// worker's death, an eviction) have no length.
+type fault struct {
+	mark     int // index into History.Marks
+	event    *histories.Event
+	from, to int64 // to is Never if nothing undid it
+	server   bool  // it hits servers or links, not workers alone
+}
+
+// lasts reports whether a fault is in force until something undoes it.
+func lasts(m *histories.Event) bool {
+	switch m.F {
+	case histories.Pause, histories.Partition, histories.Loss, histories.Delay:
+		return true
+	case histories.Skew:
+		return m.Fault == nil || m.Fault.Offset != 0 || m.Fault.Drift != 0
+	case histories.Kill:
+		// A worker that was killed is replaced, not healed; a connection is
+		// made anew.
+		return hitsServer(m) && (m.Fault == nil || m.Fault.Mode != "connection")
+	}
+	return false
+}
+
+func isFault(m *histories.Event) bool {
+	switch m.F {
+	case histories.Kill, histories.Pause, histories.Partition, histories.Loss, histories.Skew,
+		histories.Failover, histories.Evict, histories.Delay, histories.Crash:
+		return m.Process == histories.Nemesis
+	}
+	return false
+}
+
+// faultTimes are the faults of a run, and what is asked of them often.
+type faultTimes struct {
+	faults []fault // by from
+	roles  []int   // marks that tell of a promotion
+	hurt   int64   // when servers or links were hit first, or roles changed; else Never
+	skewed int64   // when a clock was skewed first; else Never
+	calm   []calm
+}
+
+// calm says that no fault which begins by from lasts beyond to, and that none
+// was undone between.
+type calm struct{ from, to int64 }
+
+func readFaults(marks []histories.Event) faultTimes {
+	t := faultTimes{hurt: histories.Never, skewed: histories.Never}
+	t.faults, t.roles = faultSpans(marks)
+	for _, f := range t.faults {
+		if f.server {
+			t.hurt = min(t.hurt, f.from)
+		}
+		if f.event.F == histories.Skew {
+			t.skewed = min(t.skewed, f.from)
+		}
+		c := calm{f.from, f.from}
+		if f.server && f.event.F != histories.Skew {
+			c.to = f.to // while servers are hit, nobody can tell who is busy
+		}
+		t.calm = append(t.calm, c)
+	}
+	for _, i := range t.roles {
+		t.hurt = min(t.hurt, marks[i].Time)
+	}
+	for i := range marks {
+		switch marks[i].F {
+		case histories.Promoted, histories.Start, histories.Resume, histories.Heal:
+			t.calm = append(t.calm, calm{marks[i].Time, marks[i].Time})
+		}
+	}
+	slices.SortStableFunc(t.calm, func(a, b calm) int { return cmp.Compare(a.from, b.from) })
+	for i := 1; i < len(t.calm); i++ {
+		t.calm[i].to = max(t.calm[i].to, t.calm[i-1].to)
+	}
+	return t
+}
+
+// calmSince is the moment at which the last of the faults that had begun by
+// at was over; 0 if there was none, Never if one lasts.
+func (t *faultTimes) calmSince(at int64) int64 {
+	i := sort.Search(len(t.calm), func(i int) bool { return t.calm[i].from > at })
+	if i == 0 {
+		return 0
+	}
+	return t.calm[i-1].to
+}
+
+// faultSpans pairs faults with what undid them.
+func faultSpans(marks []histories.Event) (spans []fault, roles []int) {
+	var open []int // into spans
+	for i := range marks {
+		m := &marks[i]
+		switch {
+		case isFault(m) && m.Error == "":
+			f := fault{mark: i, event: m, from: m.Time, to: m.Time, server: hitsServer(m)}
+			if lasts(m) {
+				f.to = histories.Never
+				open = append(open, len(spans))
+			}
+			spans = append(spans, f)
+		case m.F == histories.Promoted:
+			roles = append(roles, i)
+		default:
+			open = slices.DeleteFunc(open, func(at int) bool {
+				if !undoes(m, spans[at].event) {
+					return false
+				}
+				spans[at].to = m.Time
+				return true
+			})
+		}
+	}
+	return spans, roles
+}
+
+// undoes reports whether m ends the fault that began with f.
+func undoes(m, f *histories.Event) bool {
+	switch m.F {
+	case histories.Healthy:
+		return true
+	case histories.Phase:
+		return m.Note == "final"
+	case histories.Start:
+		return f.F == histories.Kill && sameTargets(m, f)
+	case histories.Resume:
+		return f.F == histories.Pause && sameTargets(m, f)
+	case histories.Heal:
+		return f.F != histories.Kill && f.F != histories.Pause && (len(m.Targets) == 0 || len(f.Targets) == 0 || sameTargets(m, f))
+	}
+	return false
+}
+
+func sameTargets(a, b *histories.Event) bool {
+	return slices.ContainsFunc(a.Targets, func(name string) bool { return slices.Contains(b.Targets, name) })
+}
+
+// hitsServer reports whether a fault concerns servers or their links.
+func hitsServer(m *histories.Event) bool {
+	switch m.F {
+	case histories.Partition, histories.Loss, histories.Failover, histories.Evict:
+		return true
+	case histories.Delay, histories.Crash:
+		return false
+	}
+	return slices.ContainsFunc(m.Targets, func(name string) bool { return !isWorker(name) })
+}
+
+// isWorker reports whether a target is a worker, or a role that stands for
+// workers.
+func isWorker(name string) bool {
+	return strings.HasPrefix(name, "worker") || strings.HasSuffix(name, "workers") || name == "holder"
+}
+
+// during are the faults in force at some moment of [from, to], and the
+// promotions in it, as indexes into History.Marks.
+func (r *run) during(from, to int64) []int {
+	var marks []int
+	for _, f := range r.faults {
+		if f.from <= to && f.to >= from {
+			marks = append(marks, f.mark)
+		}
+	}
+	for _, i := range r.roles {
+		if t := r.h.Marks[i].Time; t >= from && t <= to {
+			marks = append(marks, i)
+		}
+	}
+	slices.Sort(marks)
+	return marks
+}
+
+// serversHurt reports whether any fault has hit servers or links before at.
+// Until then there is one store, which holds one lock at a time.
+func (r *run) serversHurt(at int64) bool { return r.hurt < at }
+
+// find is the first fault of kind f that is in force in [from, to] and that
+// fits; nil if there is none.
+func (r *run) find(f string, from, to int64, fits func(*fault) bool) *fault {
+	for i := range r.faults {
+		x := &r.faults[i]
+		if x.event.F == f && x.from <= to && x.to >= from && (fits == nil || fits(x)) {
+			return x
+		}
+	}
+	return nil
+}
+
+// promotion is the first promotion in [from, to], nil if there is none.
+func (r *run) promotion(from, to int64) *histories.Event {
+	for _, i := range r.roles {
+		if m := &r.h.Marks[i]; m.Time >= from && m.Time <= to {
+			return m
+		}
+	}
+	return nil
+}

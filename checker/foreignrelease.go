@@ -1,0 +1,120 @@
+package checker
+
+import (
+	"math"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// foreignReleases finds releases that said "deleted" while another worker's
+// belief covers the whole call.
+//
+//	A  release ──── ok "deleted"
+//	B  [══════ believes ══════════)
+//
+// That alone is no proof: after a failover, B may believe in a lock that the
+// old master had, while A releases its own on the new one. So one of two
+// things must be certain besides: either the releaser's own lock cannot have
+// been there any more (its lease was over, or it had none), or there has
+// been one store all the time (no fault has hit a server yet) and B was
+// granted the lock after A: then A's was gone by then.
+func (r *run) foreignReleases(k *keyed) {
+	own := map[histories.Process]*ownLock{}
+	var l leaders
+	next := 0
+	for _, op := range k.locks {
+		mine := own[op.Process]
+		if mine == nil {
+			mine = &ownLock{lease: math.MinInt64, ghost: math.MinInt64}
+			own[op.Process] = mine
+		}
+		if op.F != histories.Release {
+			mine.see(r, op)
+			continue
+		}
+		for ; next < len(k.holds) && k.holds[next].from <= op.Call; next++ {
+			l.see(&k.holds[next])
+		}
+		if op.Outcome == histories.OK {
+			if victim := l.other(op.Process); victim != nil && victim.to >= op.Return && victim.from < victim.to && r.foreign(mine, op, victim) {
+				r.foreignRelease(k, mine, op, victim)
+			}
+		}
+		mine.see(r, op)
+	}
+}
+
+// ownLock is until when a worker's own lock may be in the store.
+type ownLock struct {
+	granted *histories.Op // the last ok acquire
+	lease   int64         // from acquires and extends that said ok
+	ghost   int64         // from acquires of unknown outcome …
+	lands   int64         // … which may act until then
+}
+
+func (o *ownLock) see(r *run, op *histories.Op) {
+	end := r.leaseEnd(op)
+	switch {
+	case op.F == histories.Release && op.Outcome == histories.OK && !r.spec.Reentrant:
+		o.lease = math.MinInt64
+		if o.lands < op.Call {
+			o.ghost = math.MinInt64
+		}
+	case op.F == histories.Release || op.Outcome == histories.Fail:
+	case op.Outcome == histories.OK:
+		o.lease = max(o.lease, end)
+		if op.F == histories.Acquire {
+			o.granted = op
+		}
+	case op.F == histories.Extend:
+		o.lease = max(o.lease, end)
+	default:
+		o.ghost, o.lands = max(o.ghost, end), max(o.lands, later(op.Return, r.h.Header.MaxDelay))
+	}
+}
+
+// leaseEnd is the latest moment at which the lease that op began or renewed
+// can end; Never if there is no lease.
+func (r *run) leaseEnd(op *histories.Op) int64 {
+	if r.spec.TTL <= 0 {
+		return histories.Never
+	}
+	end := later(op.Return, r.spec.TTL)
+	if op.Outcome == histories.Info {
+		end = later(end, r.h.Header.MaxDelay)
+	}
+	return end
+}
+
+// over reports whether the worker's own lock was certainly gone at t.
+func (o *ownLock) over(t int64) bool { return max(o.lease, o.ghost) < t }
+
+func (r *run) foreign(mine *ownLock, op *histories.Op, victim *hold) bool {
+	hurt := r.serversHurt(op.Return)
+	if mine.over(op.Call) {
+		return !hurt || op.Return < r.skewed // a skewed clock may make a lease last longer than its ttl
+	}
+	return !hurt && mine.granted != nil && mine.ghost < op.Call && mine.granted.Return <= victim.acquire.Call &&
+		(mine.granted.Token == "" || mine.granted.Token != victim.acquire.Token)
+}
+
+func (r *run) foreignRelease(k *keyed, mine *ownLock, op *histories.Op, victim *hold) {
+	granted, over := mine.granted, r.spec.TTL > 0 && mine.lease != math.MinInt64 && mine.over(op.Call)
+	v := Violation{Property: ForeignRelease, From: op.Call, To: op.Return, Ops: []int64{op.ID}}
+	r.add(k, v, func(v *Violation) {
+		v.Workers = []histories.Process{op.Process, victim.worker()}
+		v.Evidence = evidence(granted, victim.acquire, op)
+		v.Summary = sprintf("%s released %s at %s, but it was %s that held it, since %s",
+			workerName(op.Process), k.name, moment(op.Call), workerName(victim.worker()), moment(victim.from))
+		v.Faults = r.during(op.Call-int64(r.spec.TTL), op.Return)
+		switch {
+		case granted == nil:
+			v.Because = sprintf("%s held nothing to release", workerName(op.Process))
+		case over:
+			v.Cause = LeaseRanOut
+			v.Because = r.leaseStory(k, op.Process, granted, op.Call) + ", and its release did not look whose lock it was"
+		default:
+			v.Because = sprintf("%s was granted the lock at %s, after %s", workerName(victim.worker()), moment(victim.from), workerName(op.Process))
+		}
+	})
+}

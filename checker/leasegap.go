@@ -1,0 +1,99 @@
+package checker
+
+import (
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// leaseGaps finds extends that said ok although the lease had ended and
+// someone else held the lock in between.
+//
+//	A  acquire ok [═══════ until)                 extend ─ ok
+//	B                            acquire ok [══) release
+//
+// The beliefs of A and B do not overlap, but A goes on as if it had held the
+// lock all the time: what it read before, it will write now. The lease must
+// certainly have ended: a ttl after the last answer that granted or renewed
+// it, or, while there has been one store only, by its own deadline.
+func (r *run) leaseGaps(k *keyed) {
+	var l latestHolders
+	last := map[histories.Process]*lease{}
+	next := 0
+	for _, op := range k.locks {
+		for ; next < len(k.holds) && k.holds[next].from <= op.Call; next++ {
+			l.see(&k.holds[next])
+		}
+		c := last[op.Process]
+		if c == nil {
+			c = &lease{}
+			last[op.Process] = c
+		}
+		if op.F == histories.Extend && op.Outcome == histories.OK && c.confirmed != nil && c.over(r, op.Call) {
+			if between := l.other(op.Process); between != nil && between.from >= c.confirmed.Return {
+				r.leaseGap(k, c, between, op)
+			}
+		}
+		c.see(r, op)
+	}
+}
+
+// lease is what a worker last heard of its own lease.
+type lease struct {
+	confirmed *histories.Op // the last ok acquire or extend, nil after a release
+	ends      int64         // the latest moment at which it can end
+	until     int64         // the worker's own deadline; Never if none is shown
+}
+
+func (c *lease) see(r *run, op *histories.Op) {
+	switch {
+	case op.F == histories.Release:
+		*c = lease{}
+	case op.Outcome == histories.OK:
+		c.confirmed, c.ends, c.until = op, r.leaseEnd(op), histories.Never
+		if op.Until.Known {
+			c.until = op.Until.N
+		}
+	case op.Outcome == histories.Info && op.F == histories.Extend && c.confirmed != nil:
+		c.ends, c.until = max(c.ends, r.leaseEnd(op)), histories.Never
+	}
+}
+
+func (c *lease) over(r *run, t int64) bool {
+	return c.ends < t || c.until < t && !r.serversHurt(t)
+}
+
+// latestHolders are the holds of two workers that began last: one of them is
+// of another worker than any given one.
+type latestHolders [2]*hold
+
+func (l *latestHolders) see(h *hold) {
+	if h.from == h.to {
+		return
+	}
+	if l[0] != nil && l[0].worker() != h.worker() {
+		l[1] = l[0]
+	}
+	l[0] = h
+}
+
+func (l *latestHolders) other(p histories.Process) *hold {
+	for _, h := range l {
+		if h != nil && h.worker() != p {
+			return h
+		}
+	}
+	return nil
+}
+
+func (r *run) leaseGap(k *keyed, c *lease, between *hold, op *histories.Op) {
+	confirmed := c.confirmed
+	v := Violation{Property: LeaseGap, From: min(c.ends, c.until), To: op.Return, Ops: []int64{op.ID}}
+	r.add(k, v, func(v *Violation) {
+		v.Workers = []histories.Process{op.Process, between.worker()}
+		v.Evidence = evidence(confirmed, between.acquire, between.release, op)
+		v.Summary = sprintf("%s was told at %s that its lease on %s goes on, but it had ended and %s held the lock in between, from %s",
+			workerName(op.Process), moment(op.Return), k.name, workerName(between.worker()), moment(between.from))
+		v.Faults = r.during(confirmed.Call, op.Return)
+		v.Cause = LeaseRanOut
+		v.Because = r.leaseStory(k, op.Process, confirmed, op.Call) + ", and the renewal took the lock anew instead of failing"
+	})
+}

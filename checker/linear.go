@@ -1,0 +1,172 @@
+package checker
+
+import (
+	"context"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// method says how linearizability of one key was decided.
+type method struct {
+	exact    bool   // by the exact check
+	search   bool   // by porcupine, because the exact check does not cover it
+	agrees   bool   // porcupine decided it again, the same way
+	disagree string // porcupine decided it again, another way
+}
+
+// linearity is one question of linearizability about one key, with both ways
+// to answer it.
+type linearity struct {
+	property Property
+	ops      int
+	exact    func() (*contradiction, error)
+	search   func(bounds) (Outcome, string)
+}
+
+// Tests replace these to make the two ways disagree.
+var (
+	exactLock   = mutex
+	exactStock  = stock
+	searchLock  = porcupineLock
+	searchStock = porcupineStock
+)
+
+func (r *run) linearLock(ctx context.Context, k *keyed) {
+	end := beliefEnds(k.holds)
+	r.linear(ctx, k, linearity{
+		property: LockNotLinearizable,
+		ops:      len(k.locks),
+		exact:    func() (*contradiction, error) { return exactLock(k.locks, r.spec, end) },
+		search:   func(b bounds) (Outcome, string) { return searchLock(k.locks, r.spec, end, b) },
+	})
+}
+
+func (r *run) linearStock(ctx context.Context, k *keyed) {
+	if len(k.stock) == 0 {
+		return
+	}
+	ops, initial := r.patched(k), r.h.Header.StockOf(k.name)
+	r.linear(ctx, k, linearity{
+		property: StockNotLinearizable,
+		ops:      len(ops),
+		exact:    func() (*contradiction, error) { return exactStock(ops, initial) },
+		search:   func(b bounds) (Outcome, string) { return searchStock(ops, initial, b) },
+	})
+}
+
+// linear decides by the exact check where that covers the key, else by
+// porcupine; and lets porcupine decide again what is small enough.
+func (r *run) linear(ctx context.Context, k *keyed, q linearity) {
+	f := &k.found[q.property.rank()]
+	c, uncovered := q.exact()
+	if uncovered != nil {
+		r.searched(ctx, k, q, uncovered)
+		return
+	}
+	f.method.exact = true
+	if c != nil {
+		r.notLinearizable(k, q.property, c)
+	}
+	if q.ops > recheckOps || r.recheck <= 0 || ctx.Err() != nil {
+		return
+	}
+	outcome, _ := q.search(r.bounds(r.recheck))
+	switch {
+	case outcome == Unknown:
+	case (outcome == Invalid) == (c != nil):
+		f.method.agrees = true
+	default:
+		exact := Valid
+		if c != nil {
+			exact = Invalid
+		}
+		f.method.disagree = sprintf("%s of %s: the exact check says %s, porcupine %s", q.property, k.name, exact, outcome)
+	}
+}
+
+// searched lets porcupine alone decide.
+func (r *run) searched(ctx context.Context, k *keyed, q linearity, uncovered error) {
+	f := &k.found[q.property.rank()]
+	outcome, why := Unknown, "interrupted"
+	if ctx.Err() == nil {
+		outcome, why = q.search(r.bounds(r.opt.PorcupineTime))
+	}
+	f.method.search = outcome != Unknown
+	switch outcome {
+	case Unknown:
+		f.unknown = sprintf("%s: %v, and porcupine did not decide it either (%s)", k.name, uncovered, why)
+	case Invalid:
+		r.add(k, Violation{
+			Property: q.property, To: r.h.End,
+			Summary: sprintf("no legal order fits the %d operations on %s", q.ops, k.name),
+			Because: why,
+		}, nil)
+	}
+}
+
+func (r *run) notLinearizable(k *keyed, p Property, c *contradiction) {
+	if p == LockNotLinearizable && k.toldAlready(c.Ops) {
+		k.found[p.rank()].same++
+		return
+	}
+	v := Violation{
+		Property: p, From: c.From, To: c.To, Evidence: c.Ops, Ops: c.Ops[:min(len(c.Ops), maxCulprits)],
+		Summary: sprintf("no legal order fits the operations on %s: %s", k.name, c.Why),
+	}
+	r.add(k, v, func(v *Violation) {
+		v.Faults = r.during(v.From, v.To)
+		for _, id := range v.Ops {
+			if op := r.op(id); op != nil && !slices.Contains(v.Workers, op.Process) {
+				v.Workers = append(v.Workers, op.Process)
+			}
+		}
+	})
+}
+
+// toldAlready reports whether a contradiction among acquires and releases is
+// the same fact as a violation of another lock property: its culprits are
+// among the operations.
+func (k *keyed) toldAlready(ops []int64) bool {
+	for _, p := range []Property{DoubleHold, ForeignRelease, FenceRegression} {
+		f := &k.found[p.rank()]
+		if f.count > len(f.list) {
+			return true
+		}
+		for _, v := range f.list {
+			if !slices.ContainsFunc(v.Ops, func(id int64) bool { return !slices.Contains(ops, id) }) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// recheckOps is the largest key that porcupine decides a second time. Its
+// time and memory grow with the square of the operations.
+const recheckOps = 2000
+
+// shareRecheck divides the time for second decisions among the keys that get
+// one; 0 if none does. Both cores work on keys at once.
+func (r *run) shareRecheck() time.Duration {
+	n := 0
+	for _, k := range r.keys {
+		for _, ops := range [][]*histories.Op{k.locks, k.stock} {
+			if len(ops) > 0 && len(ops) <= recheckOps {
+				n++
+			}
+		}
+	}
+	if n == 0 || r.opt.RecheckTime < 0 {
+		return 0
+	}
+	return max(r.opt.RecheckTime*time.Duration(min(cores(), n))/time.Duration(n), time.Millisecond)
+}
+
+func (r *run) bounds(limit time.Duration) bounds {
+	return bounds{Time: limit, Memory: r.opt.PorcupineMemory / int64(cores())}
+}
+
+func cores() int { return runtime.GOMAXPROCS(0) }

@@ -1,0 +1,108 @@
+package checker
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// meaning tells why a run that found nothing has shown nothing: "" if it has
+// shown something. A run means something if locks were granted and units
+// sold, if there was traffic before, during and after each fault, and if each
+// fault left proof that it bit. Histories without a nemesis in their header
+// were not made to show anything about faults, and are not asked.
+func (r *run) meaning(c Counts) string {
+	h := &r.h.Header
+	if h.Nemesis == "" || r.opt.Trust {
+		return ""
+	}
+	switch {
+	case !r.spec.None && c.Grants == 0:
+		return "no lock was ever granted"
+	case c.Outcomes[histories.Sell+" "+string(histories.OK)] == 0:
+		return "nothing was ever sold"
+	case r.unaudited() > 0:
+		return sprintf("%s with sales not audited at the end", count(r.unaudited(), "key"))
+	case h.Nemesis == "none":
+		return ""
+	}
+	for i := range r.h.Marks {
+		if m := &r.h.Marks[i]; isFault(m) && m.Error != "" {
+			return sprintf("the fault %s of %s at %s could not be injected: %s", m.F, targets(m), moment(m.Time), m.Error)
+		}
+	}
+	if len(r.faults) == 0 {
+		return sprintf("the nemesis %s injected no fault", h.Nemesis)
+	}
+	t := r.traffic()
+	for i := range r.faults {
+		if why := r.meant(&r.faults[i], t); why != "" {
+			return why
+		}
+	}
+	if failsOver(h.Nemesis) && len(r.roles) == 0 {
+		return sprintf("the nemesis %s promoted no replica", h.Nemesis)
+	}
+	return ""
+}
+
+// failsOver reports whether a nemesis plans a change of master.
+func failsOver(nemesis string) bool {
+	return slices.ContainsFunc(strings.Split(nemesis, "+"), func(name string) bool {
+		return name == "failover" || name == "switchover"
+	})
+}
+
+func (r *run) meant(f *fault, t traffic) string {
+	what := t.what
+	switch {
+	case f.event.Proof == "":
+		return sprintf("nothing showed that a fault bit: %s", faultStory(f))
+	case t.first > f.from:
+		return sprintf("no %s before a fault: %s", what, faultStory(f))
+	case f.to == histories.Never:
+		return sprintf("a fault was never undone: %s", faultStory(f))
+	case t.last < f.to:
+		return sprintf("no %s after a fault: %s", what, faultStory(f))
+	case !t.tried(f.from, f.to):
+		return sprintf("nobody tried anything during a fault: %s", faultStory(f))
+	}
+	return ""
+}
+
+// traffic is when a run did what it is about: grants of its lock, or sales
+// where it has none.
+type traffic struct {
+	what          string
+	first, last   int64   // answers that said ok
+	calls, answer []int64 // of all tries, each in order
+}
+
+func (r *run) traffic() traffic {
+	t := traffic{what: "lock was granted", first: histories.Never, last: -1}
+	f := histories.Acquire
+	if r.spec.None {
+		t.what, f = "sale succeeded", histories.Sell
+	}
+	for i := range r.h.Ops {
+		op := &r.h.Ops[i]
+		if op.F != f {
+			continue
+		}
+		if op.Outcome == histories.OK {
+			t.first, t.last = min(t.first, op.Return), max(t.last, op.Return)
+		}
+		t.calls = append(t.calls, op.Call)
+		t.answer = append(t.answer, op.Return)
+	}
+	slices.Sort(t.answer)
+	return t
+}
+
+// tried reports whether a try was on its way at some moment of [from, to].
+func (t *traffic) tried(from, to int64) bool {
+	begun, _ := slices.BinarySearch(t.calls, to+1)
+	ended, _ := slices.BinarySearch(t.answer, from)
+	return begun > ended
+}

@@ -1,0 +1,213 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// mismatch: the books of a key do not balance. Two ledgers are compared.
+//
+// Store against store: the units that left the stock (initial + restocked −
+// audited) against the units in the order rows that the audit found. Both
+// are exact once everything is quiet. What widens the comparison is only what
+// may have moved stock without a row: restocks and cancels of unknown
+// outcome, and unknown sells whose order has no row (a sell of which the
+// audit has the order is settled, it explains nothing more). Unknown sells
+// that may act after the audit widen it both ways.
+//
+// Promises against store: an order that was accepted, and not cancelled, must
+// be among the rows. A store that lost both its row and its stock write in a
+// failover balances by itself, but not with what the customers were told.
+func (r *run) mismatch(k *keyed) {
+	b := k.books
+	if k.audit == nil || !k.audit.Value.Known {
+		return
+	}
+	lost := r.lostOrders(k)
+	gone := b.had - k.audit.Value.N
+	booked := b.booked(k)
+	low, high := r.slack(k)
+	off := gone - booked
+	switch {
+	case off > high && off != lost:
+		r.leaked(k, gone, booked, off)
+	case off < low:
+		r.invented(k, gone, booked, -off)
+	}
+}
+
+// booked is the number of units in the rows of the audit, or in the sells
+// that said ok where the audit lists no orders.
+func (b *books) booked(k *keyed) int64 {
+	if !b.listed {
+		return b.sold()
+	}
+	var sum int64
+	for _, row := range k.audit.Orders {
+		sum += max(row.Qty, 1)
+	}
+	for _, op := range b.nameless {
+		sum += op.Qty
+	}
+	return sum
+}
+
+// slack is by how much the units that left the stock may differ from those in
+// order rows: from low, 0 or less, to high, 0 or more.
+func (r *run) slack(k *keyed) (low, high int64) {
+	b := k.books
+	low, high = -b.cancelled, b.cancelled+b.unnamed+b.maybeHad
+	for _, op := range k.stock {
+		if op.F != histories.Sell || op.Outcome != histories.Info || op.Order == "" {
+			continue
+		}
+		if r.lastsUntil(op) >= k.audit.Time {
+			low -= op.Qty
+			high += op.Qty
+		} else if o := &b.orders[b.byID[op.Order]]; o.rows == 0 && (b.listed || o.ok == 0) {
+			high += op.Qty
+		}
+	}
+	return low, high
+}
+
+// lostOrders reports accepted orders that the store no longer has, and
+// answers how many units they are.
+func (r *run) lostOrders(k *keyed) int64 {
+	b := k.books
+	if !b.listed {
+		return 0
+	}
+	v := Violation{Property: StockMismatch}
+	var ops []*histories.Op
+	for i := range b.orders {
+		o := &b.orders[i]
+		if o.ok == 0 || o.rows > 0 || o.cancels > 0 {
+			continue
+		}
+		v.Units += o.units()
+		v.Orders = append(v.Orders, o.id)
+		ops = append(ops, k.stock[o.first])
+	}
+	if len(ops) == 0 {
+		return 0
+	}
+	slices.SortStableFunc(ops, func(a, b *histories.Op) int { return cmp.Compare(a.Return, b.Return) })
+	v.From, v.To = ops[0].Return, k.audit.Time
+	r.blame(&v, ops)
+	r.add(k, v, func(v *Violation) {
+		v.Summary = sprintf("%s of %s that had been accepted %s not in the store: %s", count(len(ops), "order"), k.name, isAre(len(ops)), few(v.Orders))
+		v.Orders = v.Orders[:min(len(v.Orders), maxCulprits)]
+		v.Faults = r.during(ops[0].Call, v.To)
+		v.Cause, v.Because = r.whyLost(ops[0].Call, v.To)
+	})
+	return v.Units
+}
+
+func isAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+func (r *run) blame(v *Violation, ops []*histories.Op) {
+	for _, op := range ops[:min(len(ops), maxCulprits)] {
+		v.Ops = append(v.Ops, op.ID)
+		if !slices.Contains(v.Workers, op.Process) {
+			v.Workers = append(v.Workers, op.Process)
+		}
+	}
+	if v.Evidence == nil {
+		v.Evidence = v.Ops
+	}
+}
+
+// leaked: more units left the stock than the orders have.
+func (r *run) leaked(k *keyed, gone, booked, units int64) {
+	v := Violation{Property: StockMismatch, Units: units, From: k.audit.Time, To: k.audit.Time}
+	suspects := r.actedTwice(k)
+	if len(suspects) > 0 {
+		v.From = suspects[0].Call
+		r.blame(&v, suspects)
+	}
+	r.add(k, v, func(v *Violation) {
+		v.Summary = sprintf("the books of %s do not balance: %s left the stock, the orders have %d: %s leaked",
+			k.name, count(gone, "unit"), booked, count(units, "unit"))
+		if len(suspects) > 0 {
+			same := k.sellsOf(suspects[0].Order)
+			v.Evidence = evidence(same...)
+			v.Cause, v.Because = whyTwice(same)
+		}
+		v.Faults = r.during(v.From, v.To)
+	})
+}
+
+// actedTwice are unknown sells whose order is in the store because of another
+// sell: if they took stock as well, the order took it twice.
+func (r *run) actedTwice(k *keyed) []*histories.Op {
+	var ops []*histories.Op
+	for _, op := range k.stock {
+		if op.F != histories.Sell || op.Outcome != histories.Info || op.Order == "" {
+			continue
+		}
+		if o := &k.books.orders[k.books.byID[op.Order]]; o.rows > 0 && o.ok > 0 {
+			ops = append(ops, op)
+		}
+	}
+	return ops
+}
+
+// invented: the orders have more units than left the stock. Two sales that
+// say the same number was left took the same unit: the later one wrote over
+// the other.
+func (r *run) invented(k *keyed, gone, booked, units int64) {
+	v := Violation{Property: StockMismatch, Units: units, From: k.audit.Time, To: k.audit.Time}
+	overwriters, first := sameLeft(k.stock)
+	if len(overwriters) > 0 {
+		v.From = overwriters[0].Call
+		r.blame(&v, overwriters)
+	}
+	r.add(k, v, func(v *Violation) {
+		v.Summary = sprintf("the books of %s do not balance: %s left the stock, the orders have %d: %s sold that never left it",
+			k.name, count(gone, "unit"), booked, count(units, "unit"))
+		if len(overwriters) > 0 {
+			v.Evidence = r.saleEvidence(first, overwriters[0])
+			v.Cause, v.Because = r.whyOversold(k, first, overwriters[0])
+		} else {
+			v.Cause, v.Because = r.whyLost(0, v.To)
+		}
+		v.Faults = r.during(v.From, v.To)
+	})
+}
+
+// sameLeft finds sells after which the same number was left as after an
+// earlier one, by time, and the earlier one of the first of them.
+func sameLeft(ops []*histories.Op) (later []*histories.Op, first *histories.Op) {
+	var sells []*histories.Op
+	for _, op := range ops {
+		switch {
+		case op.F == histories.Restock || op.F == histories.Cancel:
+			return nil, nil // stock may come back to a number by right
+		case op.F == histories.Sell && op.Outcome == histories.OK && op.Left.Known && !op.Replay:
+			sells = append(sells, op)
+		}
+	}
+	slices.SortStableFunc(sells, func(a, b *histories.Op) int {
+		return cmp.Or(cmp.Compare(b.Left.N, a.Left.N), cmp.Compare(a.Return, b.Return))
+	})
+	rival := map[*histories.Op]*histories.Op{}
+	for i := 1; i < len(sells); i++ {
+		if sells[i].Left == sells[i-1].Left {
+			later = append(later, sells[i])
+			rival[sells[i]] = sells[i-1]
+		}
+	}
+	slices.SortStableFunc(later, func(a, b *histories.Op) int { return cmp.Compare(a.Return, b.Return) })
+	if len(later) > 0 {
+		first = rival[later[0]]
+	}
+	return later, first
+}

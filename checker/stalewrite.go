@@ -1,0 +1,150 @@
+package checker
+
+import (
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// staleWrites finds writes that took effect and were invoked after their
+// worker's belief had ended.
+//
+//	A  acquire ok [═══════ until)      write ── ok
+//
+// A write belongs to the sell that is its Parent, and so do the grants of
+// that sell. It is stale if none of these is believed any more at its
+// invocation, and one has ended by release, notice or deadline. A death does
+// not count: the moment of a kill is taken before it is sent, so a worker may
+// write a little later. A write that the store refused is a design that works.
+func (r *run) staleWrites(k *keyed) {
+	if r.spec.None {
+		return
+	}
+	for _, w := range k.writes {
+		if w.Parent == 0 || w.Replay || !r.tookEffect(k, w) {
+			continue
+		}
+		if h := r.endedBefore(w); h != nil {
+			r.staleWrite(k, h, w)
+		}
+	}
+}
+
+// tookEffect reports whether a write is known to have acted: it said so, or
+// its outcome is unknown, it is the only write of its sell, and the audit has
+// the order that is written after it.
+func (r *run) tookEffect(k *keyed, w *histories.Op) bool {
+	if w.Outcome != histories.Info {
+		return w.Outcome == histories.OK
+	}
+	sell := r.op(w.Parent)
+	if sell == nil || sell.Order == "" || k.books.rows(sell.Order) == 0 {
+		return false
+	}
+	for _, step := range r.steps(sell) {
+		if step.F == histories.Write && step != w {
+			return false
+		}
+	}
+	return true
+}
+
+// endedBefore is the hold of w's sell that ended last before w was invoked;
+// nil if one still lasts or none has ended.
+func (r *run) endedBefore(w *histories.Op) *hold {
+	var last *hold
+	for h := range r.holdsOf(w.Parent) {
+		switch {
+		case h.worker() != w.Process || h.from > w.Call:
+		case h.to >= w.Call && h.from < h.to, h.why == byDeath, h.why == bySaleOver, h.why == openEnd, h.why == byReacquire:
+			return nil
+		case h.to < w.Call && (last == nil || h.to > last.to):
+			last = h
+		}
+	}
+	return last
+}
+
+// ownerIndex finds the holds of a sell: a list through next, begun at first.
+type ownerIndex struct {
+	first []int32 // by place of the sell in History.Ops: index into holds, plus 1
+	next  []int32
+	holds []*hold
+}
+
+// linkHolds makes byOwner once all holds are known.
+func (r *run) linkHolds() {
+	total := 0
+	for _, k := range r.keys {
+		total += len(k.holds)
+	}
+	x := &r.byOwner
+	if total == 0 {
+		return
+	}
+	x.first = make([]int32, len(r.h.Ops))
+	x.next = make([]int32, 0, total)
+	x.holds = make([]*hold, 0, total)
+	for _, k := range r.keys {
+		for i := range k.holds {
+			at := r.place.at(k.holds[i].acquire.Parent)
+			if at < 0 {
+				continue
+			}
+			x.holds = append(x.holds, &k.holds[i])
+			x.next = append(x.next, x.first[at])
+			x.first[at] = int32(len(x.holds))
+		}
+	}
+}
+
+// holdsOf yields the holds whose acquires belong to a sell.
+func (r *run) holdsOf(sell int64) func(func(*hold) bool) {
+	return func(yield func(*hold) bool) {
+		at := r.place.at(sell)
+		if at < 0 || r.byOwner.first == nil {
+			return
+		}
+		for i := r.byOwner.first[at]; i > 0; i = r.byOwner.next[i-1] {
+			if !yield(r.byOwner.holds[i-1]) {
+				return
+			}
+		}
+	}
+}
+
+func (r *run) staleWrite(k *keyed, h *hold, w *histories.Op) {
+	to := w.Return
+	if w.Outcome == histories.Info {
+		to = w.Call
+	}
+	v := Violation{Property: StaleWrite, From: h.to, To: to, Ops: []int64{w.ID}}
+	r.add(k, v, func(v *Violation) {
+		v.Workers = []histories.Process{w.Process}
+		v.Evidence = evidence(h.acquire, h.release, r.nextGrant(h, w), w)
+		v.Summary = sprintf("%s wrote to %s at %s, %s after its hold on the lock had ended (%s)",
+			workerName(w.Process), k.name, moment(w.Call), length(w.Call-h.to), r.howEnded(h))
+		v.Faults = r.during(h.from, v.To)
+		v.Cause, v.Because = r.whyStale(h, w)
+	})
+}
+
+func (r *run) howEnded(h *hold) string {
+	switch h.why {
+	case byRelease:
+		return "it had released it"
+	case byNotice:
+		return "it had been told that the lock was gone"
+	}
+	return "its deadline had passed"
+}
+
+// nextGrant is the acquire of another worker that was granted between the end
+// of a hold and a write: it makes a stale write plain, but need not exist.
+func (r *run) nextGrant(h *hold, w *histories.Op) *histories.Op {
+	k := r.keyOf(h.acquire.Key)
+	for i := range k.holds {
+		if x := &k.holds[i]; x.from >= h.to && x.from <= w.Call && x.worker() != h.worker() {
+			return x.acquire
+		}
+	}
+	return nil
+}

@@ -1,0 +1,272 @@
+package checker
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// stuckLocks finds locks that nobody holds and nobody gets.
+//
+// A key is taken while somebody may have it by right: from the call of an ok
+// acquire to the end of the belief (or the answer to its release), from call
+// to return of an unknown acquire or of a renewal by its holder, and while a
+// fault hits the servers. When that is over it must be obtainable within ttl +
+// grace, and a request that is late may act max-delay after that. An acquire
+// that was invoked even later and was told "busy" shows a stuck lock:
+//
+//	A  acquire ─ info ┊← ttl + grace + max-delay →┊
+//	B      busy   busy    busy            busy     ┊  acquire ─ busy
+//
+// Locks of several servers may answer busy because two tried at the same
+// moment; so the answer counts only if nobody else tried within that time
+// before it, or if the answers go on for that long, three of them at least.
+func (r *run) stuckLocks(k *keyed) {
+	bound := r.spec.TTL + r.spec.Grace + r.h.Header.MaxDelay
+	if r.spec.TTL <= 0 && r.spec.Grace <= 0 {
+		return // nothing is promised
+	}
+	busy := busyAcquires(k)
+	if len(busy) == 0 {
+		return
+	}
+	s := stuckSearch{run: r, k: k, bound: bound, taken: r.takenSpans(k)}
+	for _, op := range busy {
+		s.see(op)
+	}
+	s.finish()
+}
+
+func busyAcquires(k *keyed) []*histories.Op {
+	var busy []*histories.Op
+	for _, op := range k.locks {
+		if op.F == histories.Acquire && op.Outcome == histories.Fail && op.Error == histories.Busy {
+			busy = append(busy, op)
+		}
+	}
+	return busy
+}
+
+// taken is a span in which somebody may have the lock by right.
+type taken struct {
+	from, to int64
+	suspect  *histories.Op // the acquire behind it
+	certain  bool          // it ended by a release that said ok
+}
+
+// takenSpans are the spans of a key, by from.
+func (r *run) takenSpans(k *keyed) []taken {
+	var spans []taken
+	for i := range k.holds {
+		h := &k.holds[i]
+		t := taken{from: h.acquire.Call, to: h.to, suspect: h.acquire}
+		if h.release != nil && h.release.Outcome == histories.OK {
+			t.to, t.certain = max(t.to, h.release.Return), true
+		}
+		spans = append(spans, t)
+	}
+	believed := heldBy(k.holds)
+	for _, op := range k.locks {
+		switch {
+		case op.F == histories.Acquire && op.Outcome == histories.Info:
+			spans = append(spans, taken{from: op.Call, to: r.ended(op), suspect: op})
+		case op.F == histories.Extend && op.Outcome != histories.Fail:
+			if h := believed.at(op.Process, op.Call); h != nil {
+				spans = append(spans, taken{from: op.Call, to: r.ended(op), suspect: h.acquire})
+			}
+		}
+	}
+	slices.SortStableFunc(spans, func(a, b taken) int { return cmp.Compare(a.from, b.from) })
+	return spans
+}
+
+// ended is when a worker stopped waiting for op: its answer, or its death.
+func (r *run) ended(op *histories.Op) int64 {
+	if op.Return != histories.Never {
+		return op.Return
+	}
+	return firstFrom(r.deaths[op.Process], op.Call)
+}
+
+// heldBy finds holds by worker.
+type beliefIndex map[histories.Process][]*hold
+
+func heldBy(holds []hold) beliefIndex {
+	x := beliefIndex{}
+	for i := range holds {
+		p := holds[i].worker()
+		x[p] = append(x[p], &holds[i])
+	}
+	return x
+}
+
+// at is the last hold of p that began by t, if it lasts at t.
+func (x beliefIndex) at(p histories.Process, t int64) *hold {
+	list := x[p]
+	i, _ := slices.BinarySearchFunc(list, t, func(h *hold, t int64) int {
+		if h.from <= t {
+			return -1
+		}
+		return 1
+	})
+	if i > 0 && list[i-1].to >= t {
+		return list[i-1]
+	}
+	return nil
+}
+
+// stuckSearch goes over busy answers by Call.
+type stuckSearch struct {
+	*run
+	k     *keyed
+	bound time.Duration
+	taken []taken
+	next  int // into taken
+
+	free     int64 // since when nobody may have it, and no fault is in force
+	owned    int64 // until when somebody may have had it
+	suspect  *histories.Op
+	certain  bool            // the suspect's release said ok
+	streak   []*histories.Op // the first and the last busy answers since
+	answers  int             // how many
+	found    *histories.Op   // the first that shows a stuck lock
+	attempts int             // into k.locks
+	last     int64           // when the last attempt by anybody before had ended
+}
+
+func (s *stuckSearch) see(op *histories.Op) {
+	for ; s.next < len(s.taken) && s.taken[s.next].from <= op.Return; s.next++ {
+		if t := s.taken[s.next]; t.to >= s.owned {
+			s.owned, s.suspect, s.certain = t.to, t.suspect, t.certain
+		}
+	}
+	if free := max(s.owned, s.calmSince(op.Return)); free > s.free {
+		s.finishStreak()
+		s.free = free
+	}
+	alone := s.alone(op)
+	if op.Call < s.free {
+		return
+	}
+	s.answers++
+	if len(s.streak) == 2 {
+		s.streak[1] = op
+	} else {
+		s.streak = append(s.streak, op)
+	}
+	late := op.Call > later(s.free, s.bound)
+	goesOn := s.answers >= 3 && op.Call > later(s.streak[0].Return, s.bound)
+	if s.found == nil && late && (alone || goesOn) {
+		s.found = op
+	}
+}
+
+// alone reports whether no other acquire was on its way within the bound
+// before op, or while it was.
+func (s *stuckSearch) alone(op *histories.Op) bool {
+	ops := s.k.locks
+	for ; s.attempts < len(ops) && ops[s.attempts].Call < op.Call; s.attempts++ {
+		if a := ops[s.attempts]; a.F == histories.Acquire && a != op {
+			s.last = max(s.last, s.ended(a))
+		}
+	}
+	if s.last > op.Call-int64(s.bound) && s.attempts > 0 {
+		return false
+	}
+	for _, a := range ops[s.attempts:] {
+		if a.Call > op.Return {
+			break
+		}
+		if a.F == histories.Acquire && a != op {
+			return false
+		}
+	}
+	return true
+}
+
+// finishStreak reports what the streak shows, and begins anew.
+func (s *stuckSearch) finishStreak() {
+	if s.found != nil {
+		s.report()
+	}
+	s.streak, s.answers, s.found = s.streak[:0], 0, nil
+}
+
+// finish looks at the streak at the end of the history: it may show a stuck
+// lock, or have been too short to tell.
+func (s *stuckSearch) finish() {
+	if s.found != nil {
+		s.report()
+		return
+	}
+	if s.answers == 0 || s.free == histories.Never || s.h.End > later(s.free, s.bound) {
+		return
+	}
+	if s.certain && s.answers > 1 {
+		return // several tried at once after a proper release
+	}
+	s.k.found[StuckLock.rank()].unknown = sprintf("%s: busy although nobody held it, but the run ended %s later, within ttl + grace: too short to tell",
+		s.k.name, length(s.h.End-s.free))
+}
+
+func (s *stuckSearch) report() {
+	end := s.streak[len(s.streak)-1]
+	v := Violation{Property: StuckLock, From: s.free, To: end.Return}
+	if s.suspect != nil {
+		v.Ops = []int64{s.suspect.ID}
+		v.Workers = []histories.Process{s.suspect.Process}
+	}
+	then := *s // s goes on
+	s.add(s.k, v, func(v *Violation) {
+		v.Summary = sprintf("%s was free to take for %s, %s, yet nobody got it", v.Key, length(v.To-v.From), span(v.From, v.To))
+		v.Evidence = evidence(then.suspect, then.lastRelease(), then.found)
+		v.Faults = then.during(v.From, v.To)
+		v.Cause, v.Because = then.why()
+	})
+}
+
+// lastRelease is the release of the suspect's worker before the lock was free.
+func (s *stuckSearch) lastRelease() *histories.Op {
+	var last *histories.Op
+	for _, op := range s.k.locks {
+		if op.Call > s.free {
+			break
+		}
+		if s.suspect != nil && op.F == histories.Release && op.Process == s.suspect.Process && op.Call >= s.suspect.Call {
+			last = op
+		}
+	}
+	return last
+}
+
+func (s *stuckSearch) why() (Cause, string) {
+	if s.suspect == nil {
+		return CauseUnknown, ""
+	}
+	name := workerName(s.suspect.Process)
+	if skew := s.find(histories.Skew, s.suspect.Call, later(s.free, s.bound), nil); skew != nil {
+		return ClockJumped, faultStory(skew)
+	}
+	for _, op := range s.k.locks {
+		if op.F == histories.Extend && op.Process == s.suspect.Process && op.Call > s.free && op.Outcome == histories.OK {
+			return NeverReleased, sprintf("%s goes on renewing it, at %s for instance", name, moment(op.Call))
+		}
+	}
+	death := firstFrom(s.deaths[s.suspect.Process], s.suspect.Call)
+	release := s.lastRelease()
+	switch {
+	case s.suspect.Outcome == histories.Info && death <= s.ended(s.suspect):
+		return NeverReleased, sprintf("%s was killed at %s while it took the lock", name, moment(death))
+	case s.suspect.Outcome == histories.Info:
+		return NeverReleased, sprintf("%s never learnt whether it had got the lock at %s", name, moment(s.suspect.Call))
+	case release == nil && death <= s.free:
+		return NeverReleased, sprintf("%s was killed at %s while it held the lock", name, moment(death))
+	case release == nil:
+		return NeverReleased, sprintf("%s never sent a release", name)
+	case release.Outcome == histories.OK:
+		return CauseUnknown, sprintf("%s had released it at %s, and was told that it was done", name, moment(release.Call))
+	}
+	return NeverReleased, sprintf("the release of %s at %s did not act", name, moment(release.Call))
+}
