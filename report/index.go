@@ -81,14 +81,16 @@ func newIndexCell(c *Cell, root string) indexCell {
 	return x
 }
 
-// reportLink is the address of a run's report relative to root. A folder
-// outside root gets none: a page in a store must not point out of it.
+// reportLink is the address of a run's report relative to root: below it, or
+// beside it in the same store. Other folders get no link: a page in a store
+// must not point out of it.
 func reportLink(folder, root string) template.URL {
 	if folder == "" {
 		return ""
 	}
 	rel, err := filepath.Rel(root, folder)
-	if err != nil || !filepath.IsLocal(rel) {
+	beside := strings.TrimPrefix(filepath.ToSlash(rel), "../")
+	if err != nil || !filepath.IsLocal(filepath.FromSlash(beside)) {
 		return ""
 	}
 	u := url.URL{Path: path.Join(filepath.ToSlash(rel), histories.ReportFile)}
