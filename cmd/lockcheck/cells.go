@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/cmd/lockcheck/internal/cell"
 	"github.com/lockcheck/lockcheck/nemesis"
+	"github.com/lockcheck/lockcheck/report"
 	"github.com/lockcheck/lockcheck/workload"
 )
 
@@ -132,7 +134,7 @@ func pickDesigns(list string) ([]workload.Design, error) {
 			picked = append(picked, d)
 		case name == "all" || name == "safe" || name == "known-bad":
 			for _, d := range workload.Designs() {
-				if name == "all" || d.Bad == (name == "known-bad") {
+				if name == "all" || d.KnownBad == (name == "known-bad") {
 					picked = append(picked, d)
 				}
 			}
@@ -173,13 +175,9 @@ func pickNemeses(list string) ([]string, error) {
 // tableResult is what became of one cell.
 type tableResult struct {
 	tableCell
-	outcome   checker.Outcome
-	levels    map[checker.Level]checker.Outcome // the worst over all runs
-	runs      int
-	invalid   int
-	firstSeed uint64
-	shown     *judged // the first invalid run, else the last
-	err       error   // lockcheck or its environment broke
+	cell  report.Cell // over all runs
+	shown *judged     // the first invalid run, else the last
+	err   error       // lockcheck or its environment broke
 }
 
 // runCells runs all cells: side by side where the cluster is simulated, one
@@ -210,91 +208,96 @@ func (f *runFlags) runCells(ctx context.Context, p cluster.Provider, cells []tab
 
 // runCell runs one cell until it has shown what it has to show.
 func (f *runFlags) runCell(ctx context.Context, p cluster.Provider, c tableCell, progress *progress) tableResult {
-	r := tableResult{tableCell: c, levels: map[checker.Level]checker.Outcome{}, firstSeed: f.seed}
-	if c.na != "" {
-		return r
-	}
+	r := tableResult{tableCell: c}
+	r.cell = report.Cell{Design: c.design.Name, Nemesis: c.nemesis, Skipped: c.na, Claims: promises(claimOf(c.design, c.nemesis))}
 	for n := range f.repeats() {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || c.na != "" {
 			break
 		}
-		progress.begin(c, n+1, f.repeats(), f.seed+uint64(n))
+		seed := f.seed + uint64(n)
+		progress.begin(c, n+1, f.repeats(), seed)
 		j, err := f.once(ctx, p, c, n, progress)
 		if j != nil && j.Verdict != nil {
-			r.take(j, f.replay(c, f.seed+uint64(n)))
+			r.take(j)
 		}
 		if err != nil {
-			r.err = fmt.Errorf("%s × %s, seed %d: %w", c.design.Name, c.nemesis, f.seed+uint64(n), err)
+			r.err = fmt.Errorf("%s × %s, seed %d: %w", c.design.Name, c.nemesis, seed, err)
+			r.cell.Error = oneLine(err)
 			break
 		}
-		if f.enough(r) {
+		if f.enough(r.cell) {
 			break
 		}
 	}
 	if r.shown != nil {
-		if err := r.shown.save(f.store); err != nil && r.err == nil {
-			r.err = err
-		}
+		r.err = errors.Join(r.err, r.keep(f))
 	}
 	return r
 }
 
-func (f *runFlags) once(ctx context.Context, p cluster.Provider, c tableCell, n int, progress *progress) (*judged, error) {
+// keep saves the run that is shown, judged once more with all that a single
+// run may cost.
+func (r *tableResult) keep(f *runFlags) error {
 	if f.cluster == onSim {
-		return runInMemory(ctx, p, f.plan(c, n))
+		r.shown.Verdict = checker.Check(context.Background(), r.shown.History, checker.Options{})
+	}
+	err := r.shown.save(f.store)
+	r.cell.Folder = r.shown.Folder
+	return err
+}
+
+func (f *runFlags) once(ctx context.Context, p cluster.Provider, c tableCell, n int, progress *progress) (*judged, error) {
+	replay := f.replay(c, f.seed+uint64(n))
+	if f.cluster == onSim {
+		j, err := runInMemory(ctx, p, f.plan(c, n))
+		j.Replay = replay
+		return j, err
 	}
 	j, err := runInFolder(ctx, p, f.plan(c, n), f.store, progress.event)
-	if j != nil && j.Verdict != nil {
-		j.Replay = f.replay(c, f.seed+uint64(n))
-		if saveErr := j.save(f.store); err == nil {
-			err = saveErr
-		}
+	if j == nil {
+		return nil, err
 	}
-	return j, err
+	j.Replay = replay
+	return j, errors.Join(err, j.save(f.store))
 }
 
 // take adds one run to the cell's result.
-func (r *tableResult) take(j *judged, replay string) {
-	j.Replay = replay
-	r.runs++
-	for level, o := range j.Verdict.Levels {
-		r.levels[level] = worse(r.levels[level], o)
-	}
-	first := r.invalid == 0
-	if j.Verdict.Outcome == checker.Invalid {
-		r.invalid++
-	}
-	r.outcome = worse(r.outcome, j.Verdict.Outcome)
-	if first {
+func (r *tableResult) take(j *judged) {
+	if r.cell.Invalid == 0 {
 		r.shown = j
 	}
+	claims := r.cell.Claims
+	r.cell = r.cell.Join(j.Cell())
+	r.cell.Claims = claims
 }
 
 // enough reports whether more runs of the cell would show nothing new: a
 // violation was found, or, where claims are compared, every level that is
 // claimed to break has broken. On the real cluster --runs is a count.
-func (f *runFlags) enough(r tableResult) bool {
+func (f *runFlags) enough(c report.Cell) bool {
 	switch {
 	case f.cluster == onDocker:
 		return false
 	case f.expect == "":
-		return r.invalid > 0
+		return c.Invalid > 0
 	}
-	claim := claimOf(r.design, r.nemesis)
-	missing := false
-	anyBreaks := false
-	for level, promise := range promises(claim) {
-		if promise == workload.Breaks {
-			anyBreaks = true
-			missing = missing || r.levels[level] != checker.Invalid
+	breaks := false
+	for level, promise := range c.Claims {
+		if promise == report.Breaks {
+			breaks = true
+			if c.Levels[level] != checker.Invalid {
+				return false
+			}
 		}
 	}
-	return anyBreaks && !missing
+	return breaks
 }
 
-// promises are a claim by level.
-func promises(c workload.Claim) map[checker.Level]workload.Promise {
-	return map[checker.Level]workload.Promise{
-		checker.LockLevel: c.Lock, checker.UseLevel: c.Use, checker.BusinessLevel: c.Business,
+// promises are a claim by level, in the words of reports.
+func promises(c workload.Claim) map[checker.Level]report.Promise {
+	return map[checker.Level]report.Promise{
+		checker.LockLevel:     report.Promise(c.Lock.String()),
+		checker.UseLevel:      report.Promise(c.Use.String()),
+		checker.BusinessLevel: report.Promise(c.Business.String()),
 	}
 }

@@ -17,13 +17,13 @@ import (
 // runCheck judges histories that are there already.
 func runCheck(ctx context.Context, a *app, args []string) (int, error) {
 	f := a.flags("check")
-	format := f.String("format", "text", "text or json")
+	format := f.String("format", "text", "text, json, junit or markdown")
 	limit := f.Duration("porcupine-time", 0, "time for porcupine per key (default: the checker's)")
 	if err := parse(f, args, 1, 1<<20); err != nil {
 		return 0, err
 	}
-	if *format != "text" && *format != "json" {
-		return 0, usagef("check: --format is text or json, not %q", *format)
+	if err := checkFormat(*format); err != nil {
+		return 0, err
 	}
 	worst := checker.Outcome("")
 	for _, name := range f.Args() {
@@ -80,8 +80,10 @@ func (a *app) show(r report.Run, format string) error {
 	switch format {
 	case "json":
 		return report.JSON(a.stdout, r)
-	case "junit", "markdown":
-		return showMatrix(a.stdout, format, matrixOf(r))
+	case "junit":
+		return report.JUnit(a.stdout, r)
+	case "markdown":
+		return report.Markdown(a.stdout, r)
 	}
 	return report.Text(a.stdout, r, a.style(a.stdout))
 }

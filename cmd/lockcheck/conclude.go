@@ -3,100 +3,123 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
 
-	"github.com/lockcheck/lockcheck/checker"
-	"github.com/lockcheck/lockcheck/workload"
+	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/report"
 )
 
 // conclude prints the results and answers the exit code.
-func (a *app) conclude(f *runFlags, all []tableResult) (int, error) {
+func (a *app) conclude(f *runFlags, all []tableResult, started time.Time) (int, error) {
 	var errs []error
-	worst := checker.Outcome("")
+	m := f.matrix(all, started)
 	for _, r := range all {
 		errs = append(errs, r.err)
-		worst = worse(worst, r.outcome)
 	}
-	if err := a.print(f, all); err != nil {
-		errs = append(errs, err)
-	}
+	errs = append(errs, a.print(f, all, m))
 	if err := errors.Join(errs...); err != nil {
 		return exitBroken, err
 	}
-	if f.expect == "claims" {
-		return a.compareClaims(all), nil
+	return exitOfMatrix(m), nil
+}
+
+// exitOfMatrix is the exit code of a table: with claims, 0 means that every
+// verdict is what the design claims.
+func exitOfMatrix(m report.Matrix) int {
+	if !m.ByClaims {
+		return exitOf(m.Outcome())
 	}
-	if worst == "" {
-		return exitUnknown, nil // nothing ran
+	for _, c := range m.Cells {
+		if len(c.Surprises()) > 0 {
+			return exitInvalid
+		}
 	}
-	return exitOf(worst), nil
+	return exitValid
+}
+
+// matrix is the table of all results.
+func (f *runFlags) matrix(all []tableResult, started time.Time) report.Matrix {
+	m := report.Matrix{
+		Version: version(), Seed: f.seed, Started: started, Took: time.Since(started),
+		Settings: f.settings(), ByClaims: f.expect == "claims",
+	}
+	for _, r := range all {
+		m.Cells = append(m.Cells, r.cell)
+		if m.Source == "" && r.shown != nil {
+			m.Source = r.shown.Header.Source
+		}
+	}
+	return m
 }
 
 // print shows one run in full, or a table of cells.
-func (a *app) print(f *runFlags, all []tableResult) error {
-	if len(all) == 1 {
-		if all[0].shown == nil {
+func (a *app) print(f *runFlags, all []tableResult, m report.Matrix) error {
+	if len(all) == 1 && !m.ByClaims {
+		r := all[0]
+		if r.shown == nil {
 			return nil
 		}
-		if all[0].runs > 1 && f.format == "text" {
-			fmt.Fprintf(a.stdout, "run %d of %d; %d of them invalid\n\n", shownRun(all[0]), all[0].runs, all[0].invalid)
+		if r.cell.Runs > 1 && f.format == "text" {
+			fmt.Fprintf(a.stdout, "run %d of %d, seed %d; %d invalid\n\n",
+				r.shown.Header.Seed-f.seed+1, r.cell.Runs, r.shown.Header.Seed, r.cell.Invalid)
 		}
-		return a.show(all[0].shown.Run, f.format)
+		return a.show(r.shown.Run, f.format)
 	}
-	m := f.matrix(all)
 	if err := f.saveMatrix(m); err != nil {
 		return err
 	}
 	return showMatrix(a.stdout, f.format, m, a.style(a.stdout))
 }
 
-// shownRun is the number of the run that is shown: runs stop at the first
-// violation on the simulated cluster, and go on on the real one.
-func shownRun(r tableResult) int {
-	if r.invalid == 0 {
-		return r.runs
+// The files of a table in the store.
+const (
+	matrixFile = "matrix.json"
+	indexFile  = "index.html"
+)
+
+// saveMatrix keeps the table beside the runs that it points to.
+func (f *runFlags) saveMatrix(m report.Matrix) error {
+	folder, err := histories.NewFolder(f.store, "table", m.Started)
+	if err != nil {
+		return err
 	}
-	return int(r.shown.Header.Seed-r.firstSeed) + 1
+	return writeMatrix(folder.Dir, m)
 }
 
-// compareClaims prints each level whose verdict is not what the design
-// claims: a known-bad design that was not caught is as red as a safe one that
-// failed.
-func (a *app) compareClaims(all []tableResult) int {
-	wrong := 0
-	for _, r := range all {
-		if r.na != "" || r.runs == 0 {
-			continue
-		}
-		for _, text := range surprises(r) {
-			wrong++
-			fmt.Fprintf(a.stdout, "%s × %s: %s\n", r.design.Name, r.nemesis, text)
+// writeMatrix writes matrix.json and index.html into a folder.
+func writeMatrix(dir string, m report.Matrix) error {
+	for name, write := range map[string]func(io.Writer) error{
+		matrixFile: m.JSON,
+		indexFile:  func(w io.Writer) error { return m.HTML(w, dir) },
+	} {
+		if err := writeFile(filepath.Join(dir, name), write); err != nil {
+			return err
 		}
 	}
-	if wrong > 0 {
-		fmt.Fprintf(a.stdout, "%d verdicts are not what the designs claim\n", wrong)
-		return exitInvalid
-	}
-	fmt.Fprintln(a.stdout, "every verdict is what the design claims")
-	return exitValid
+	return nil
 }
 
-var levelsInOrder = []checker.Level{checker.LockLevel, checker.UseLevel, checker.BusinessLevel}
-
-// surprises lists where a cell's verdict and the design's claim differ.
-func surprises(r tableResult) []string {
-	var texts []string
-	claim := promises(claimOf(r.design, r.nemesis))
-	for _, level := range levelsInOrder {
-		switch got := r.levels[level]; claim[level] {
-		case workload.Holds:
-			if got == checker.Invalid {
-				texts = append(texts, fmt.Sprintf("%s level claims to hold, and broke (seed %d)", level, r.shown.Header.Seed))
-			}
-		case workload.Breaks:
-			if got != checker.Invalid {
-				texts = append(texts, fmt.Sprintf("%s level claims to break, and was not caught in %d runs", level, r.runs))
-			}
-		}
+// writeFile writes a file, and reports a full disk.
+func writeFile(path string, write func(io.Writer) error) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
 	}
-	return texts
+	return errors.Join(write(file), file.Close())
+}
+
+// showMatrix prints a table in one of its forms.
+func showMatrix(w io.Writer, format string, m report.Matrix, style report.Style) error {
+	switch format {
+	case "json":
+		return m.JSON(w)
+	case "junit":
+		return m.JUnit(w)
+	case "markdown":
+		return m.Markdown(w)
+	}
+	return m.Text(w, style)
 }

@@ -24,6 +24,10 @@ type judged struct {
 	raw    []byte            // the history, as long as it is kept nowhere else
 }
 
+// quick is how the many runs on the simulated cluster are judged: by the exact
+// checks alone where they decide. The run that is shown is judged in full.
+var quick = checker.Options{RecheckTime: -1}
+
 // runInMemory runs a cell on the simulated cluster. Nothing is kept unless
 // the caller says so: of many runs only few are worth it.
 func runInMemory(ctx context.Context, p cluster.Provider, plan cell.Plan) (*judged, error) {
@@ -33,7 +37,7 @@ func runInMemory(ctx context.Context, p cluster.Provider, plan cell.Plan) (*judg
 	if err != nil {
 		return &judged{result: result, raw: out.Bytes()}, err
 	}
-	j, err := judge(ctx, bytes.NewReader(out.Bytes()), result, started)
+	j, err := judge(ctx, bytes.NewReader(out.Bytes()), quick, result, started)
 	if j != nil {
 		j.raw = out.Bytes()
 	}
@@ -61,7 +65,7 @@ func runInFolder(ctx context.Context, p cluster.Provider, plan cell.Plan, store 
 		os.RemoveAll(folder.Dir)
 		return nil, runErr
 	}
-	j, err := judge(ctx, file, result, started)
+	j, err := judge(ctx, file, checker.Options{}, result, started)
 	if j != nil {
 		j.folder = &folder
 	}
@@ -69,7 +73,7 @@ func runInFolder(ctx context.Context, p cluster.Provider, plan cell.Plan, store 
 }
 
 // judge reads a history back and checks it: the history is all that counts.
-func judge(ctx context.Context, history io.Reader, result cell.Result, started time.Time) (*judged, error) {
+func judge(ctx context.Context, history io.Reader, o checker.Options, result cell.Result, started time.Time) (*judged, error) {
 	took := time.Since(started)
 	h, err := histories.ReadJSON(history)
 	if err != nil {
@@ -77,7 +81,7 @@ func judge(ctx context.Context, history io.Reader, result cell.Result, started t
 	}
 	begin := time.Now()
 	// An interrupted run is judged all the same.
-	v := checker.Check(context.WithoutCancel(ctx), h, checker.Options{})
+	v := checker.Check(context.WithoutCancel(ctx), h, o)
 	return &judged{
 		Run: report.Run{
 			Header: h.Header, History: h, Verdict: v, Started: started, Took: took,
@@ -112,20 +116,33 @@ func (j *judged) save(store string) error {
 
 // about is run.json: what the history does not say because it would differ
 // between two runs of one seed.
-func (j *judged) about() map[string]any {
-	about := map[string]any{
-		"started": j.Started.UTC().Format(time.RFC3339Nano), "took": j.Took.String(), "checked": j.Checked.String(),
-		"replay": j.Replay, "source": j.result.Source, "interrupted": j.Interrupted, "version": version(),
+type about struct {
+	Version     string        `json:"version"`
+	Source      string        `json:"source"`
+	Started     time.Time     `json:"started"`
+	Took        time.Duration `json:"took"`    // ns
+	Checked     time.Duration `json:"checked"` // ns
+	Replay      string        `json:"replay"`
+	Interrupted bool          `json:"interrupted,omitempty"`
+	Refused     string        `json:"faults-refused,omitempty"` // faults that could not be injected
+	Unhealed    string        `json:"unhealed,omitempty"`       // what could not be put right
+	Killed      []string      `json:"killed-workers,omitempty"` // that did not end by themselves
+}
+
+func (j *judged) about() about {
+	return about{
+		Version: version(), Source: j.result.Source, Started: j.Started.UTC(), Took: j.Took, Checked: j.Checked,
+		Replay: j.Replay, Interrupted: j.Interrupted, Refused: textOf(j.result.Faults), Unhealed: textOf(j.result.Unhealed),
+		Killed: j.result.Killed,
 	}
-	for name, err := range map[string]error{"faults-refused": j.result.Faults, "unhealed": j.result.Unhealed} {
-		if err != nil {
-			about[name] = err.Error()
-		}
+}
+
+// textOf is an error's text on one line; "" of nil.
+func textOf(err error) string {
+	if err == nil {
+		return ""
 	}
-	if len(j.result.Killed) > 0 {
-		about["killed-workers"] = j.result.Killed
-	}
-	return about
+	return oneLine(err)
 }
 
 // writeReports writes verdict.json, porcupine.html and report.html. A picture

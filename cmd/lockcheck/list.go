@@ -30,23 +30,28 @@ func runList(_ context.Context, a *app, args []string) (int, error) {
 		a.listNemesis(n)
 		return exitValid, nil
 	}
-	if i := slices.IndexFunc(checker.Properties, func(p checker.PropertyInfo) bool { return string(p.Property) == name }); i >= 0 {
+	if i := slices.Index(propertyNames(), name); i >= 0 {
 		p := checker.Properties[i]
-		fmt.Fprintf(a.stdout, "%s: %s level, broken when\n%s\n", p.Property, p.Level, wrap(p.Broken, 78, "  "))
+		fmt.Fprintf(a.stdout, "%s: %s level, broken when\n%s\n", p.Name, p.Level, wrap(p.Broken, 78, "  "))
 		return exitValid, nil
 	}
 	known := append(designNames(), nemesis.Names()...)
+	return 0, unknownName("design, nemesis or property", name, append(known, propertyNames()...))
+}
+
+func propertyNames() []string {
+	var names []string
 	for _, p := range checker.Properties {
-		known = append(known, string(p.Property))
+		names = append(names, string(p.Name))
 	}
-	return 0, unknownName("design, nemesis or property", name, known)
+	return names
 }
 
 func (a *app) listAll() {
 	fmt.Fprintln(a.stdout, "Designs (lockcheck list NAME shows one in full; ! = known bad, ✓ = control)")
 	for _, d := range workload.Designs() {
 		mark := " "
-		if d.Bad {
+		if d.KnownBad {
 			mark = "!"
 		} else if d.Control {
 			mark = "✓"
@@ -59,7 +64,7 @@ func (a *app) listAll() {
 	}
 	fmt.Fprintln(a.stdout, "\nProperties")
 	for _, p := range checker.Properties {
-		a.row("  "+string(p.Property), string(p.Level)+": "+p.Broken)
+		a.row("  "+string(p.Name), string(p.Level)+": "+p.Broken)
 	}
 }
 
@@ -96,11 +101,10 @@ func (a *app) listDesign(d workload.Design) {
 	fmt.Fprintf(a.stdout, "from %s\n\n%s\n", d.Origin, wrap(d.Doc, 79, ""))
 	t := workload.Spec{Design: d.Name}.Topology()
 	fmt.Fprintf(a.stdout, "\nruns on: lock service %s, a Redis for the stock: %t, SQL: %t, queue: %t\n", or(string(t.Lock), "none"), t.Stock, t.SQL, t.Queue)
-	fmt.Fprintln(a.stdout, "\nclaims        lock       use        business")
+	fmt.Fprintln(a.stdout, "\nclaims            lock       use        business")
 	for _, name := range nemesis.Names() {
-		if c, ok := d.Claims[name]; ok {
-			fmt.Fprintf(a.stdout, "  %-12s%-11s%-11s%s\n", name, c.Lock, c.Use, c.Business)
-		}
+		c := d.Claim(name)
+		fmt.Fprintf(a.stdout, "  %-16s%-11s%-11s%s\n", name, c.Lock, c.Use, c.Business)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lockcheck/lockcheck/checker"
 	"github.com/lockcheck/lockcheck/histories"
 )
 
@@ -79,12 +78,12 @@ func (r tableResult) word() string {
 		return "broke"
 	case r.na != "":
 		return "not here: " + r.na
-	case r.runs == 0:
+	case r.cell.Runs == 0:
 		return "not run"
-	case r.outcome == checker.Invalid:
-		return fmt.Sprintf("invalid in run %d, seed %d", r.runs, r.shown.Header.Seed)
+	case r.cell.Invalid > 0:
+		return fmt.Sprintf("invalid in %d of %d runs, seed %d", r.cell.Invalid, r.cell.Runs, r.cell.Seed)
 	}
-	return fmt.Sprintf("%s, %d runs", r.outcome, r.runs)
+	return fmt.Sprintf("%s, %d runs", r.cell.Outcome, r.cell.Runs)
 }
 
 // draw rewrites the line.

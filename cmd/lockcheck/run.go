@@ -6,12 +6,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
-	"github.com/lockcheck/lockcheck/checker"
 	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/cluster/docker"
 	"github.com/lockcheck/lockcheck/cluster/sim"
@@ -62,6 +62,7 @@ func runRun(ctx context.Context, a *app, args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	started := time.Now()
 	progress := newProgress(a.stderr, len(cells))
 	all := f.runCells(ctx, provider, cells, progress)
 	progress.done()
@@ -69,7 +70,7 @@ func runRun(ctx context.Context, a *app, args []string) (int, error) {
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	closeErr := provider.Close(closing)
-	code, err := a.conclude(f, all)
+	code, err := a.conclude(f, all, started)
 	if ctx.Err() != nil && err == nil {
 		code = exitInterrupted
 	}
@@ -133,10 +134,8 @@ func (f *runFlags) check() error {
 	default:
 		return unknownName("cluster", f.cluster, []string{onSim, onDocker})
 	}
-	switch f.format {
-	case "text", "json", "junit", "markdown":
-	default:
-		return unknownName("format", f.format, []string{"text", "json", "junit", "markdown"})
+	if err := checkFormat(f.format); err != nil {
+		return err
 	}
 	switch {
 	case f.expect != "" && f.expect != "claims":
@@ -155,6 +154,15 @@ func (f *runFlags) check() error {
 		return usagef("--interval=%v: must not be negative", f.interval)
 	case f.runs < 0:
 		return usagef("--runs=%d: must not be negative", f.runs)
+	}
+	return nil
+}
+
+var formats = []string{"text", "json", "junit", "markdown"}
+
+func checkFormat(name string) error {
+	if !slices.Contains(formats, name) {
+		return unknownName("format", name, formats)
 	}
 	return nil
 }
@@ -235,21 +243,16 @@ func quote(s string) string {
 	return s
 }
 
-// claimOf is what the design promises under the nemesis.
-func claimOf(d workload.Design, nemesisName string) workload.Claim {
-	if nemesisName == nemesis.Mixed || strings.Contains(nemesisName, "+") {
-		return workload.Claim{}
-	}
-	return d.Claims[nemesisName]
-}
-
-// broken lists the levels at which a verdict is invalid.
-func broken(v *checker.Verdict) []checker.Level {
-	var levels []checker.Level
-	for _, l := range []checker.Level{checker.LockLevel, checker.UseLevel, checker.BusinessLevel} {
-		if v.Levels[l] == checker.Invalid {
-			levels = append(levels, l)
+// claimOf is what the design promises under the nemesis. One run of all
+// nemeses has no time for each: what breaks then may break.
+func claimOf(d workload.Design, name string) workload.Claim {
+	c := d.Claim(name)
+	if name == nemesis.Mixed {
+		for _, p := range []*workload.Promise{&c.Lock, &c.Use, &c.Business} {
+			if *p == workload.Breaks {
+				*p = workload.MayBreak
+			}
 		}
 	}
-	return levels
+	return c
 }
