@@ -38,9 +38,10 @@ type line struct {
 
 var _ env.Redis = (*line)(nil)
 
-// to makes an endpoint for one server.
+// endpoint makes an endpoint for one server.
 func (n *network) endpoint(proc *process, limit time.Duration, to *host) *endpoint {
-	return &endpoint{net: n, proc: proc, limit: limit, locate: func(context.Context) (*host, error) { return to, nil }}
+	locate := func(context.Context) (*host, error) { return to, nil }
+	return &endpoint{net: n, proc: proc, limit: limit, locate: locate}
 }
 
 // Do sends one command on a free connection.

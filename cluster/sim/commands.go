@@ -17,10 +17,12 @@ var serverCommands = map[string]func(n *node, from *session, args []string, repl
 	"SUBSCRIBE":   (*node).subscribe,
 	"UNSUBSCRIBE": (*node).unsubscribe,
 	"PUBLISH":     (*node).publishCommand,
+
+	reportCommand: (*node).report,
 }
 
 // whileLoading are those of them that a loading server answers.
-var whileLoading = map[string]bool{"ROLE": true, "INFO": true, "SUBSCRIBE": true, "UNSUBSCRIBE": true, "PUBLISH": true}
+var whileLoading = map[string]bool{"ROLE": true, "INFO": true, "SUBSCRIBE": true, "UNSUBSCRIBE": true, "PUBLISH": true, reportCommand: true}
 
 // serve executes one command at this instant, on the server's own clock.
 func (n *node) serve(from *session, args []string, reply func(any)) {
@@ -31,7 +33,7 @@ func (n *node) serve(from *session, args []string, reply func(any)) {
 	switch {
 	case own == nil:
 		n.execute(from, args, reply)
-	case n.loading && !whileLoading[strings.ToUpper(args[0])]:
+	case n.loading && !whileLoading[args[0]] && !whileLoading[strings.ToUpper(args[0])]:
 		reply(redis.Error("LOADING Redis is loading the dataset in memory"))
 	default:
 		own(n, from, args, reply)
@@ -67,6 +69,15 @@ func (n *node) role(_ *session, _ []string, reply func(any)) {
 		return
 	}
 	reply([]any{"slave", n.master.name, int64(6379), n.linkState(), n.repl.offset})
+}
+
+// report is what Sentinel reads from INFO.
+func (n *node) report(_ *session, _ []string, reply func(any)) {
+	r := report{master: n.master, linkUp: n.repl.synced, offset: n.repl.offset, run: n.run}
+	if n.master != nil && !r.linkUp {
+		r.linkDown = max(n.s.now-n.repl.downSince, 1)
+	}
+	reply(r)
 }
 
 func (n *node) linkState() string {

@@ -46,6 +46,7 @@ type packet struct {
 	boots   int    // of the sender: what a dead machine holds is gone
 	deliver func() // called in the receiving process
 	kernel  func() // called on the receiving machine, whether a process lives or not
+	tries   int    // of a kernel that gets no answer
 	closing bool   // the sender says goodbye (FIN) or never knew you (RST)
 }
 
@@ -62,6 +63,7 @@ const (
 	rto        = 200 * time.Millisecond
 	maxBackoff = time.Second
 	maxTries   = 8
+	synRetry   = time.Second
 )
 
 // survives is how likely a connection is to outlive a cut in which it has
@@ -140,7 +142,9 @@ func (n *network) transmit(l *link, p *packet, from time.Duration) {
 func (n *network) arrive(p *packet) {
 	e := &p.c.end[p.to]
 	switch {
-	case p.c.lost || !e.host.up:
+	case p.c.lost:
+	case !e.host.up:
+		n.retry(p)
 	case p.kernel != nil:
 		p.kernel()
 	case p.closing:
@@ -150,6 +154,17 @@ func (n *network) arrive(p *packet) {
 	default:
 		e.proc.do(p.deliver)
 	}
+}
+
+// retry sends a request for a connection again to a machine that is down, as
+// a kernel does: after 1, 2, 4, … seconds.
+func (n *network) retry(p *packet) {
+	from := &p.c.end[1-p.to]
+	if p.kernel == nil || !from.open || from.proc.dead {
+		return
+	}
+	n.s.after(synRetry<<p.tries, nil, func() { n.send(p) })
+	p.tries = min(p.tries+1, 5)
 }
 
 // phase draws the moment at which something periodic begins: no two clocks

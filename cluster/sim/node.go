@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -20,6 +21,7 @@ type node struct {
 	proc    *process
 	keys    *redis.Keyspace
 	loading bool
+	run     string // id of the process
 	subs    []subscriber
 	repl    replication
 
@@ -48,11 +50,15 @@ func (n *node) start() {
 	n.proc = &process{s: n.s, host: n.host, name: n.name, serve: n}
 	n.host.proc = n.proc
 	n.keys = n.disk.load()
-	n.repl = replication{id: n.newReplID()}
+	n.run = fmt.Sprintf("%016x", n.net.rand.Uint64())
+	n.repl = replication{id: n.newReplID(), downSince: n.s.now}
 	if n.s.now > 0 {
 		n.loading = true
 		wait := loadTime + time.Duration(n.keys.Len())*loadPerKey
 		n.s.after(wait, n.proc, func() { n.loading = false })
+	}
+	if n.master != nil {
+		n.connect()
 	}
 	n.s.every(replicationTick, n.net.phase(replicationTick), n.proc, n.replicationCron)
 }
@@ -118,14 +124,16 @@ func (n *node) publish(m redis.Message) (receivers int64) {
 }
 
 // dropClients closes the connections of clients, as a change of role by
-// Sentinel does. Those of Sentinels and replicas stay.
-func (n *node) dropClients() {
+// Sentinel does, and counts them. Those of Sentinels and replicas stay.
+func (n *node) dropClients() (count int) {
 	for _, c := range slices.Clone(n.proc.conns) {
 		if c.end[1].proc == n.proc && c.session.client {
 			n.hangup(c.session)
 			c.close(1)
+			count++
 		}
 	}
+	return count
 }
 
 // evict throws count keys away, as memory pressure does, and names them.

@@ -32,6 +32,8 @@ type replication struct {
 	link   *conn // to the master; nil: none
 	synced bool  // the link is up and the state is the master's
 	heard  time.Duration
+	// downSince is since when the link has not been in order.
+	downSince time.Duration
 }
 
 // replica is what a master knows of one of its replicas.
@@ -104,9 +106,16 @@ func (n *node) replicationCron() {
 // unlink closes the connection with the master.
 func (n *node) unlink() {
 	if c := n.repl.link; c != nil {
-		n.repl.link, n.repl.synced = nil, false
+		n.lostLink()
 		c.close(0)
 	}
+}
+
+func (n *node) lostLink() {
+	if n.repl.synced {
+		n.repl.downSince = n.s.now
+	}
+	n.repl.link, n.repl.synced = nil, false
 }
 
 // connect asks the master for what this server misses.
@@ -132,7 +141,7 @@ func (n *node) connect() {
 // every second.
 func (n *node) masterGone(c *conn) {
 	if n.repl.link == c {
-		n.repl.link, n.repl.synced = nil, false
+		n.lostLink()
 		if n.master != nil {
 			n.connect()
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"time"
 )
 
@@ -30,11 +31,12 @@ func (c *simulation) Run(ctx context.Context, director func(context.Context) err
 func (c *simulation) play(ctx context.Context, director func(context.Context) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = recovered(p)
+			err = fmt.Errorf("simulation: panic: %v\n%s", p, debug.Stack())
 		}
 	}()
 	defer c.s.close()
 	var answer error
+	c.s.warmUp()
 	t := c.s.spawn(c.director, "director", func() { answer = director(ctx) })
 	return errors.Join(c.s.run(func() bool { return t.done }), answer)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 )
@@ -88,6 +87,17 @@ func (s *scheduler) run(done func() bool) error {
 		s.next()
 	}
 	return s.err
+}
+
+// warmUpTime is how long a cluster runs before the run's time begins, at 0:
+// its links come up, its replicas and Sentinels find each other.
+const warmUpTime = 3 * time.Second
+
+func (s *scheduler) warmUp() {
+	for s.err == nil && len(s.queue) > 0 && s.queue[0].at < 0 {
+		s.next()
+	}
+	s.now, s.instant = 0, 0
 }
 
 // next handles one event and what follows from it at once.
@@ -281,6 +291,12 @@ func (s *scheduler) wait(ctx context.Context, until time.Duration) wakeup {
 	return t.park(ctx, until)
 }
 
+// giveWay lets everybody else go on who is to go on now.
+func (s *scheduler) giveWay() {
+	s.waiter().wake()
+	s.current.park(context.Background(), s.now+2*forever)
+}
+
 // mustRun is the task that calls. There is one unless the cluster is used
 // outside of Run.
 func (s *scheduler) mustRun() *task {
@@ -289,9 +305,4 @@ func (s *scheduler) mustRun() *task {
 	}
 	s.current.exitIfDead()
 	return s.current
-}
-
-// recovered makes an error of what a function of the model panicked with.
-func recovered(p any) error {
-	return fmt.Errorf("simulation: panic: %v\n%s", p, debug.Stack())
 }

@@ -27,6 +27,8 @@ type simulation struct {
 	workers  []*worker
 	phase    env.Phase
 	awaiters []*awaiter
+	rules    []*rule    // faults that wait at a step
+	chance   *rand.Rand // of faults
 
 	ran        bool
 	stuckSince time.Duration // all workers sleep for ever since then; 0: no
@@ -58,8 +60,9 @@ const awaitEvery = 2 * time.Millisecond
 
 func build(config Config, o cluster.Options) (*simulation, error) {
 	defaults(&o)
-	c := &simulation{config: config, o: o, s: &scheduler{}}
+	c := &simulation{config: config, o: o, s: &scheduler{now: -warmUpTime}}
 	c.net = newNetwork(c.s, c.stream(streamNetwork, 0))
+	c.chance = c.stream(streamFaults, 0)
 	h := c.net.add("director")
 	h.safe = true
 	c.director = &process{s: c.s, host: h, name: "director"}
@@ -158,17 +161,20 @@ func (c *simulation) emit(e histories.Event) {
 		e.Time = int64(c.s.now)
 	}
 	c.o.Emit(e)
-	hit := false
+	if c.wakeReady() && c.s.current != nil {
+		c.s.giveWay()
+	}
+}
+
+// wakeReady lets those go on whose condition is met.
+func (c *simulation) wakeReady() (any bool) {
 	for _, a := range c.awaiters {
 		if a.ready() {
 			a.w.wake()
-			hit = true
+			any = true
 		}
 	}
-	if t := c.s.current; hit && t != nil {
-		c.s.waiter().wake()
-		t.park(context.Background(), c.s.now+2*forever)
-	}
+	return any
 }
 
 // Go runs f beside the director.

@@ -13,8 +13,9 @@ type site struct {
 	servers   []server // all of them
 	redis     []*node  // redis-1, …
 	stock     *node    // stock-1, or nil
+	sentinels []*sentinel
 	byName    map[string]*node
-	oldMaster server // the last server that was killed or demoted
+	oldMaster *node // the last one that was killed, paused or demoted
 }
 
 // serversOf is how many Redis servers a kind of lock service has.
@@ -35,10 +36,31 @@ func (c *simulation) buildSite() error {
 	if top.Stock {
 		c.site.stock = c.addNode("stock-1", top.Persistence)
 	}
+	if top.Lock == env.Sentinel {
+		c.addSentinels()
+	}
 	for _, s := range c.site.servers {
 		s.boot(false)
 	}
 	return nil
+}
+
+// addSentinels makes redis-1 the master and three Sentinels watch it.
+func (c *simulation) addSentinels() {
+	for _, n := range c.site.redis[1:] {
+		n.master = c.site.redis[0]
+	}
+	for i := range 3 {
+		name := fmt.Sprintf("sentinel-%d", i+1)
+		c.site.sentinels = append(c.site.sentinels, &sentinel{
+			s: c.s, net: c.net, rand: c.net.rand, host: c.net.add(name), name: name,
+			nodes: c.site.redis, master: c.site.redis[0], downAfter: c.o.DownAfter,
+		})
+	}
+	for _, x := range c.site.sentinels {
+		x.everyone = c.site.sentinels
+		c.site.servers = append(c.site.servers, x)
+	}
 }
 
 func (c *simulation) addNode(name, persistence string) *node {
@@ -67,6 +89,9 @@ func (c *simulation) world(p *process) *env.Env {
 		for _, n := range c.site.redis {
 			e.Lock = append(e.Lock, c.endpoint(p, n.host))
 		}
+	case env.Sentinel:
+		e.Lock = []env.Redis{c.followed(p)}
+		e.Replicas = []env.Redis{c.replica(p, 0), c.replica(p, 1)}
 	}
 	if len(e.Lock) > 0 {
 		e.Stock = e.Lock[0]

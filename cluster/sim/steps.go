@@ -1,6 +1,83 @@
 package sim
 
-import "context"
+import (
+	"context"
+	"slices"
+	"time"
 
-// step is the default of Env.Step.
-func (w *worker) step(ctx context.Context, name string) error { return nil }
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// rule is a fault that waits at a step.
+type rule struct {
+	histories.Fault
+	targets []target
+	bitten  *worker // who reached the step first
+}
+
+// renewal is the step that means all that workers do periodically.
+const renewal = "renewal"
+
+// ambushTime is how long a crash or a pause waits for a worker to reach its
+// step, if the fault does not say.
+const ambushTime = 8 * time.Second
+
+func (c *simulation) addRule(h *hit) *rule {
+	r := &rule{Fault: h.Fault, targets: h.targets}
+	c.rules = append(c.rules, r)
+	return r
+}
+
+// ambush waits until a worker reaches the fault's step and is struck there.
+// Then the fault's target is that worker's process.
+func (c *simulation) ambush(ctx context.Context, h *hit) error {
+	limit := ambushTime
+	if h.For > 0 {
+		limit = h.For
+	}
+	r := c.addRule(h)
+	c.Await(ctx, limit, func() bool { return r.bitten != nil })
+	c.rules = slices.DeleteFunc(c.rules, func(o *rule) bool { return o == r })
+	h.targets = nil
+	if r.bitten != nil {
+		h.targets = []target{r.bitten.home}
+	}
+	return nil
+}
+
+// step is where a fault can strike a worker between two commands.
+func (w *worker) step(ctx context.Context, name string) error {
+	c := w.c
+	c.s.mustRun()
+	c.s.count()
+	for _, r := range slices.Clone(c.rules) {
+		if r.Step != name || !slices.ContainsFunc(r.targets, func(t target) bool { return t == w.home }) {
+			continue
+		}
+		if r.F != histories.Delay && r.bitten != nil {
+			continue
+		}
+		r.bitten = w
+		if err := w.struck(ctx, r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// struck does to the worker what the rule says.
+func (w *worker) struck(ctx context.Context, r *rule) error {
+	c := w.c
+	switch r.F {
+	case histories.Delay:
+		c.wakeReady()
+		return c.s.sleep(ctx, r.For)
+	case histories.Crash:
+		c.net.exit(w.home.proc, true)
+	case histories.Pause:
+		w.home.proc.pause()
+	}
+	c.wakeReady()
+	c.s.giveWay() // for ever, or until the process is resumed
+	return nil
+}

@@ -1,0 +1,72 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/lockcheck/lockcheck/workload/env"
+)
+
+// wrong says what is not in order: nil if every server answers and
+// replication stands.
+func (c *simulation) wrong(ctx context.Context) error {
+	var errs []error
+	for _, s := range c.site.servers {
+		if err := c.ping(ctx, s.machine()); err != nil {
+			errs = append(errs, fmt.Errorf("%s does not answer PING: %w", s.labels()[0], err))
+		}
+	}
+	if errs == nil && c.o.Topology.Lock == env.Sentinel {
+		errs = append(errs, c.wrongSentinels(ctx))
+	}
+	return errors.Join(errs...)
+}
+
+// wrongSentinels: all Sentinels must name one master, and all other servers
+// must follow it.
+func (c *simulation) wrongSentinels(ctx context.Context) error {
+	var master string
+	for i, x := range c.site.sentinels {
+		reply, err := c.ask(ctx, x.host, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "lockcheck")
+		if err != nil {
+			return fmt.Errorf("%s: %w", x.name, err)
+		}
+		name := reply.([]any)[0].(string)
+		if i > 0 && name != master {
+			return fmt.Errorf("%s takes %s for master, others %s", x.name, name, master)
+		}
+		if master = name; x.failover.state != idle || slices.ContainsFunc(x.views, func(v *view) bool { return v.down }) {
+			return fmt.Errorf("%s finds a server down, or is in a failover", x.name)
+		}
+	}
+	for _, n := range c.site.redis {
+		want := ""
+		if n.name != master {
+			want = master
+		}
+		if err := c.wrongRole(ctx, n, want); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// wrongRole: a server must follow master, or be one itself if that is empty.
+func (c *simulation) wrongRole(ctx context.Context, n *node, master string) error {
+	reply, err := c.ask(ctx, n.host, "ROLE")
+	if err != nil {
+		return fmt.Errorf("%s: %w", n.name, err)
+	}
+	role := reply.([]any)
+	switch {
+	case master == "" && role[0] != "master":
+		return fmt.Errorf("%s is a replica", n.name)
+	case master != "" && role[0] == "master":
+		return fmt.Errorf("%s is a master besides %s", n.name, master)
+	case master != "" && (role[1] != master || role[3] != "connected"):
+		return fmt.Errorf("%s does not follow %s: %v", n.name, master, role)
+	}
+	return nil
+}
