@@ -1,6 +1,13 @@
 package checker
 
-import "github.com/lockcheck/lockcheck/histories"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
 
 // mutex decides whether the acquires and releases of one lock key fit some
 // legal order. ops are sorted by Call; operations that are neither acquire
@@ -12,25 +19,318 @@ import "github.com/lockcheck/lockcheck/histories"
 // covered is nil if the answer is exact: then c is nil if such an order
 // exists, else the smallest contradiction. Otherwise covered says why this
 // history is beyond the exact check, and c is nil and says nothing.
+//
+// The idea: each grant is reduced to the least that it needs in every legal
+// order, which is a span (from the moment the grant was answered to the
+// moment its release was sent) or an instant somewhere in a window. The least
+// needs of two grants never help each other, so an order exists if and only
+// if the spans are apart and no window lies inside a span. The argument in
+// full is in docs/checking.md; it goes back to Gibbons and Korach, "Testing
+// shared memories" (1997), where unique values make the question easy.
 func mutex(ops []*histories.Op, spec histories.LockSpec, end func(*histories.Op) int64) (c *contradiction, covered error) {
-	return nil, nil
+	needs, c, covered := lockNeeds(ops, spec, end)
+	if c != nil || covered != nil {
+		return c, covered
+	}
+	slices.SortFunc(needs, func(a, b lockNeed) int {
+		return cmp.Or(cmp.Compare(a.kind(), b.kind()), cmp.Compare(a.lo, b.lo), cmp.Compare(a.line(), b.line()))
+	})
+	s := lockSweep{spec: spec, needs: needs}
+	if c := s.spans(); c != nil {
+		return c, nil
+	}
+	if c := s.instants(); c != nil {
+		return c, nil
+	}
+	return fenceOrder(needs, spec), nil
 }
 
-// beliefEnds is the end of mutex by the beliefs of one key.
-func beliefEnds(holds []hold) func(*histories.Op) int64 {
-	ended := map[*histories.Op]int64{}
-	for _, h := range holds {
-		if h.why == byRelease || h.why == openEnd {
+// lockNeed is the least that a grant needs of the lock.
+type lockNeed struct {
+	lo, hi int64 // ns
+	// span: the lock is held all through (lo, hi), and lo < hi. Else it is
+	// held for an instant in [lo, hi].
+	span bool
+	// late: the instant is that of a release after its grant may have lapsed.
+	late bool
+	who  histories.Process
+	acq  *histories.Op // nil if the release came without one
+	rel  *histories.Op // nil if the span has no end, or none that a release made
+}
+
+// kind sorts spans before instants.
+func (n *lockNeed) kind() int {
+	if n.span {
+		return 0
+	}
+	return 1
+}
+
+// line is where the need begins in the file: what one worker did at one
+// instant is in the order of lines.
+func (n *lockNeed) line() int {
+	if n.acq != nil && !n.late {
+		return n.acq.CallLine
+	}
+	return n.rel.CallLine
+}
+
+// lastLine is where the last operation of an instant begins.
+func (n *lockNeed) lastLine() int {
+	if n.rel != nil && !n.span {
+		return max(n.line(), n.rel.CallLine)
+	}
+	return n.line()
+}
+
+// lockSweep goes over the needs in order: spans by lo, then instants by lo.
+type lockSweep struct {
+	spec  histories.LockSpec
+	needs []lockNeed
+	runs  []lockRun // apart, in order
+	first int       // of the instants
+}
+
+// lockRun is a time all through which one worker held the lock: its spans
+// needs[from:to], each of which began before the one before it had ended.
+type lockRun struct {
+	lo, hi   int64
+	who      histories.Process
+	from, to int
+}
+
+// spans joins spans into runs, and fails where two exclude each other.
+func (s *lockSweep) spans() *contradiction {
+	own := ownSpans{}
+	for ; s.first < len(s.needs) && s.needs[s.first].span; s.first++ {
+		n := &s.needs[s.first]
+		next := lockRun{n.lo, n.hi, n.who, s.first, s.first + 1}
+		if len(s.runs) == 0 {
+			s.runs = append(s.runs, next)
+			own.add(n)
 			continue
 		}
-		if at, ok := ended[h.acquire]; !ok || h.to < at {
-			ended[h.acquire] = h.to
+		last := &s.runs[len(s.runs)-1]
+		switch {
+		case last.who != n.who && n.lo < last.hi:
+			return s.clash(n, *last)
+		case last.who != n.who:
+			s.runs = append(s.runs, next)
+		case own.before(n) == nil:
+			s.runs = append(s.runs, next)
+		case s.excludes(own.before(n), n):
+			return n.against(own.before(n))
+		default:
+			last.hi, last.to = max(last.hi, n.hi), next.to
+		}
+		own.add(n)
+	}
+	return nil
+}
+
+// instants fails where a window lies inside another worker's run: equal
+// instants touch, whatever happens at one instant has any order. A worker's
+// own spans exclude its instants as they do its spans.
+func (s *lockSweep) instants() *contradiction {
+	own, next := ownSpans{}, 0
+	for i := s.first; i < len(s.needs); i++ {
+		n := &s.needs[i]
+		for ; next < s.first && s.needs[next].lo <= n.lo; next++ {
+			own.add(&s.needs[next])
+		}
+		at, _ := slices.BinarySearchFunc(s.runs, n.lo, func(r lockRun, t int64) int { return cmp.Compare(r.lo, t) })
+		if at > 0 && s.runs[at-1].who != n.who && n.hi < s.runs[at-1].hi {
+			return s.clash(n, s.runs[at-1])
+		}
+		if other := own.before(n); other != nil && s.excludes(other, n) {
+			return n.against(other)
 		}
 	}
-	return func(acquire *histories.Op) int64 {
-		if at, ok := ended[acquire]; ok {
-			return at
-		}
+	return nil
+}
+
+// clash is the contradiction with the spans of a run that n overlaps.
+func (s *lockSweep) clash(n *lockNeed, run lockRun) *contradiction {
+	from, to := run.from, run.to
+	for from < to-1 && s.needs[from].hi <= n.lo {
+		from++
+	}
+	for to-1 > from && s.needs[to-1].lo >= n.hi {
+		to--
+	}
+	others := make([]*lockNeed, 0, to-from)
+	for i := from; i < to; i++ {
+		others = append(others, &s.needs[i])
+	}
+	return n.against(others...)
+}
+
+// excludes reports whether a span forbids the same worker the later need n. A
+// reentrant lock forbids nothing. A lock with a lease may be granted to its
+// own holder again once the lease can have run out; before, it may not.
+func (s *lockSweep) excludes(span, n *lockNeed) bool {
+	if s.spec.Reentrant || n.late || !n.within(span) {
+		return false
+	}
+	return s.spec.TTL == 0 || n.latest() < later(span.acq.Call, s.spec.TTL)
+}
+
+// ownSpans are each worker's spans that have not ended, the last one on top.
+type ownSpans map[histories.Process][]*lockNeed
+
+func (o ownSpans) add(n *lockNeed) { o[n.who] = append(o[n.who], n) }
+
+// before is the last span of n's worker that had not ended when n began.
+func (o ownSpans) before(n *lockNeed) *lockNeed {
+	stack := o[n.who]
+	for len(stack) > 0 && stack[len(stack)-1].endsBefore(n) {
+		stack = stack[:len(stack)-1]
+	}
+	o[n.who] = stack
+	if len(stack) == 0 {
+		return nil
+	}
+	return stack[len(stack)-1]
+}
+
+// endsBefore reports whether n's worker had ended n before it began next.
+func (n *lockNeed) endsBefore(next *lockNeed) bool {
+	return n.hi < next.lo || n.hi == next.lo && (n.rel == nil || n.rel.CallLine < next.line())
+}
+
+// within reports whether n comes inside the earlier span of the same worker.
+func (n *lockNeed) within(span *lockNeed) bool {
+	if n.span {
+		return !span.endsBefore(n)
+	}
+	after := n.lo > span.lo || n.line() > span.line()
+	before := n.hi < span.hi || n.hi == span.hi && span.rel != nil && n.lastLine() < span.rel.CallLine
+	return after && before
+}
+
+// later is t + d, Never if that is too far.
+func later(t int64, d time.Duration) int64 {
+	if t > histories.Never-int64(d) {
 		return histories.Never
+	}
+	return t + int64(d)
+}
+
+// against is the contradiction between n and earlier spans of one worker.
+func (n *lockNeed) against(spans ...*lockNeed) *contradiction {
+	span := spans[0]
+	c := &contradiction{Ops: lockEvidence(append(spans, n)), From: max(n.lo, span.lo), To: min(n.hi, span.hi)}
+	if c.To == histories.Never || c.To < c.From {
+		c.To = c.From
+	}
+	switch {
+	case n.span:
+		c.Why = fmt.Sprintf("the grant of op %d is in force %s, that of op %d %s", span.acq.ID, span.period(), n.acq.ID, n.period())
+	case n.late:
+		c.Why = fmt.Sprintf("op %d released the grant of op %d, while that of op %d is in force %s", n.rel.ID, n.acq.ID, span.acq.ID, span.period())
+	default:
+		c.Why = fmt.Sprintf("%s needs the lock at some moment from %s to %s, but the grant of op %d is in force %s",
+			n.name(), atTime(n.lo), atTime(n.hi), span.acq.ID, span.period())
+	}
+	return c
+}
+
+func (n *lockNeed) name() string {
+	if n.acq != nil {
+		return fmt.Sprintf("the grant of op %d", n.acq.ID)
+	}
+	return fmt.Sprintf("the release of op %d", n.rel.ID)
+}
+
+func (n *lockNeed) period() string {
+	if n.hi == histories.Never {
+		return "from " + atTime(n.lo) + " on"
+	}
+	return "from " + atTime(n.lo) + " to " + atTime(n.hi)
+}
+
+func atTime(ns int64) string { return time.Duration(ns).String() }
+
+// lockEvidence names the grants first, then what ended them.
+func lockEvidence(needs []*lockNeed) []int64 {
+	var ids []int64
+	var releases []*histories.Op
+	for _, n := range needs {
+		if n.acq != nil {
+			ids = append(ids, n.acq.ID)
+		}
+		if n.rel != nil {
+			releases = append(releases, n.rel)
+		}
+	}
+	slices.SortStableFunc(releases, func(a, b *histories.Op) int { return cmp.Compare(a.Call, b.Call) })
+	for _, rel := range releases {
+		ids = append(ids, rel.ID)
+	}
+	return ids
+}
+
+// fenceOrder checks that grants can have come in the order of their numbers.
+// The needs fit a legal order; each grant is placed as early as the numbers
+// below it allow, which leaves most room for those above.
+func fenceOrder(needs []lockNeed, spec histories.LockSpec) *contradiction {
+	var fenced []*lockNeed
+	for i := range needs {
+		if n := &needs[i]; n.acq != nil && n.acq.Outcome == histories.OK && n.acq.Fence.Known && !n.late {
+			fenced = append(fenced, n)
+		}
+	}
+	slices.SortFunc(fenced, func(a, b *lockNeed) int {
+		return cmp.Or(cmp.Compare(a.acq.Fence.N, b.acq.Fence.N), cmp.Compare(a.line(), b.line()))
+	})
+	var before *lockNeed
+	var from int64 // the earliest moment for the next grant
+	for i, n := range fenced {
+		reentry := i > 0 && spec.Reentrant && n.who == fenced[i-1].who
+		switch {
+		case i > 0 && n.acq.Fence.N == fenced[i-1].acq.Fence.N && !reentry:
+			return fenceClash(fenced[i-1], n, "one number for both")
+		case i > 0 && n.latest() < fenceLimit(before, n, from):
+			return fenceClash(before, n, "but it came first")
+		}
+		if reach := n.reach(); before == nil || reach > from {
+			before, from = n, max(from, reach)
+		}
+	}
+	return nil
+}
+
+// fenceLimit is from, unless the worker that it waits for is n's own: a worker
+// may be granted again what it has, if the lock allows it at all.
+func fenceLimit(before, n *lockNeed, from int64) int64 {
+	if before.who == n.who {
+		return min(from, before.lo)
+	}
+	return from
+}
+
+// latest is the last moment at which the grant can have been made.
+func (n *lockNeed) latest() int64 {
+	if n.span {
+		return n.lo
+	}
+	return n.hi
+}
+
+// reach is the moment before which no other worker can be granted the lock.
+func (n *lockNeed) reach() int64 {
+	if n.span {
+		return n.hi
+	}
+	return n.lo
+}
+
+func fenceClash(low, high *lockNeed, how string) *contradiction {
+	return &contradiction{
+		Ops:  lockEvidence([]*lockNeed{low, high}),
+		From: min(low.lo, high.lo),
+		To:   max(low.lo, high.lo),
+		Why: fmt.Sprintf("op %d carries number %d and op %d number %d, %s",
+			low.acq.ID, low.acq.Fence.N, high.acq.ID, high.acq.Fence.N, how),
 	}
 }

@@ -1,0 +1,258 @@
+package checker
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// sequence reduces a group with several acquires: the worker uses one token
+// again and again, or none, so that a release is told from another only by
+// its place. What the worker knows the outcome of is in order of time; an
+// unknown release may undo any grant from its call on, once or never.
+func (r *lockReducer) sequence(g *lockGroup) {
+	s := lockSequence{who: g.who, r: r}
+	for _, op := range g.inOrder() {
+		if !s.take(op) {
+			return
+		}
+	}
+	first := len(r.needs)
+	switch {
+	case len(s.freeing) == 0:
+		s.nested()
+	case s.usesTaking() || s.lapses():
+		r.uncovered = fmt.Errorf("worker %s uses a token again after operations of unknown outcome (op %d)", g.who, s.freeing[0].ID)
+	case r.spec.Reentrant:
+		s.counted()
+	default:
+		s.alternating()
+	}
+	if r.spec.TTL == 0 && r.c == nil {
+		s.notHeld(r.needs[first:])
+	}
+}
+
+func (g *lockGroup) inOrder() []*histories.Op {
+	ops := slices.Clone(g.more)
+	for _, op := range []*histories.Op{g.acq, g.rel} {
+		if op != nil {
+			ops = append(ops, op)
+		}
+	}
+	slices.SortStableFunc(ops, func(a, b *histories.Op) int {
+		return cmp.Or(cmp.Compare(a.Call, b.Call), cmp.Compare(a.CallLine, b.CallLine), cmp.Compare(a.ID, b.ID))
+	})
+	return ops
+}
+
+// lockSequence is the operations of a group by kind.
+type lockSequence struct {
+	who     histories.Process
+	r       *lockReducer
+	known   []*histories.Op // acquires and releases that said ok, apart in time
+	refused []*histories.Op // releases that said "not the owner"
+	taking  []*histories.Op // unknown acquires
+	freeing []*histories.Op // unknown releases
+}
+
+// take sorts one operation in. false: beyond what is covered.
+func (s *lockSequence) take(op *histories.Op) bool {
+	switch {
+	case op.Outcome == histories.OK:
+		if n := len(s.known); n > 0 && s.known[n-1].Return > op.Call {
+			s.r.uncovered = fmt.Errorf("ops %d and %d of worker %s use one token at one time", s.known[n-1].ID, op.ID, s.who)
+			return false
+		}
+		s.known = append(s.known, op)
+	case op.Outcome == histories.Fail:
+		s.refused = append(s.refused, op)
+	case op.F == histories.Acquire:
+		s.taking = append(s.taking, op)
+	default:
+		s.freeing = append(s.freeing, op)
+	}
+	return true
+}
+
+// usesTaking reports whether an unknown acquire can have served a release.
+func (s *lockSequence) usesTaking() bool {
+	for _, list := range [][]*histories.Op{s.taking, s.r.nameless[s.who]} {
+		for _, op := range s.known {
+			if len(list) > 0 && op.F == histories.Release && askedBefore(list[0], op) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (s *lockSequence) lapses() bool {
+	return slices.ContainsFunc(s.known, func(op *histories.Op) bool {
+		return op.F == histories.Acquire && s.r.end(op) != histories.Never
+	})
+}
+
+// nested matches each release with the last grant that is still open. A
+// release that finds none is served by an unknown acquire.
+func (s *lockSequence) nested() {
+	var open []*histories.Op
+	taking := s.taking
+	for _, op := range s.known {
+		switch {
+		case op.F == histories.Acquire:
+			open = append(open, op)
+		case len(open) > 0:
+			i := s.lasting(open)
+			if !s.r.spec.Reentrant && s.r.end(open[i]) != s.r.end(open[0]) {
+				s.r.uncovered = fmt.Errorf("op %d may have released either of two grants", op.ID)
+				return
+			}
+			s.r.granted(&lockGroup{who: s.who, acq: open[i]}, op, nil)
+			open = slices.Delete(open, i, i+1)
+		case len(taking) > 0 && askedBefore(taking[0], op):
+			s.r.unknownAcquire(&lockGroup{who: s.who, acq: taking[0]}, op)
+			taking = taking[1:]
+		case len(s.r.nameless[s.who]) > 0:
+			s.r.orphans = append(s.r.orphans, op)
+		default:
+			s.r.never(fmt.Sprintf("op %d released a lock that its worker did not hold", op.ID), op.Call, op.Return, op)
+			return
+		}
+	}
+	for _, acq := range open {
+		s.r.granted(&lockGroup{who: s.who, acq: acq}, nil, nil)
+	}
+}
+
+// lasting is the open grant that ends last by itself, and of several the last.
+// Releasing that one leaves the least.
+func (s *lockSequence) lasting(open []*histories.Op) int {
+	last := len(open) - 1
+	for i, acq := range slices.Backward(open) {
+		if s.r.end(acq) > s.r.end(open[last]) {
+			last = i
+		}
+	}
+	return last
+}
+
+// events are known operations and unknown releases, by Call.
+func (s *lockSequence) events() []*histories.Op {
+	ops := append(slices.Clone(s.known), s.freeing...)
+	slices.SortStableFunc(ops, func(a, b *histories.Op) int { return cmp.Compare(a.Call, b.Call) })
+	return ops
+}
+
+// alternating reduces a lock that its holder cannot take twice. An unknown
+// release is spent only where a second grant shows that one has acted, or
+// after the last known operation: before a release that said ok it would
+// leave that one nothing to release.
+func (s *lockSequence) alternating() {
+	var live *histories.Op
+	var pool []*histories.Op
+	for _, op := range s.events() {
+		switch {
+		case op.Outcome != histories.OK:
+			pool = append(pool, op)
+		case op.F == histories.Release && live == nil:
+			s.r.never(fmt.Sprintf("op %d released a lock that its worker did not hold", op.ID), op.Call, op.Return, op)
+			return
+		case op.F == histories.Release:
+			s.r.hold(s.who, live, op, op.Call, op)
+			live = nil
+		case live != nil && s.r.spec.TTL > 0 && op.Return >= later(live.Call, s.r.spec.TTL):
+			s.r.uncovered = fmt.Errorf("worker %s was granted what it may have let go or may have lost (op %d)", s.who, op.ID)
+			return
+		default:
+			if live != nil {
+				pool = s.spend(live, pool)
+			}
+			live = op
+		}
+	}
+	if live != nil {
+		s.spend(live, pool)
+	}
+}
+
+// spend ends a grant by the earliest unknown release, if there is one.
+func (s *lockSequence) spend(live *histories.Op, pool []*histories.Op) []*histories.Op {
+	if len(pool) == 0 {
+		s.r.hold(s.who, live, nil, histories.Never, nil)
+		return nil
+	}
+	s.r.hold(s.who, live, pool[0], pool[0].Call, nil)
+	return pool[1:]
+}
+
+// counted reduces a reentrant lock. k counts known grants less known
+// releases; least is the smallest k from here on, and as many unknown
+// releases can have acted by now without leaving a later known release
+// nothing to release. What remains is the least count, at every moment at
+// once: the lock is held where it is above zero.
+func (s *lockSequence) counted() {
+	events := s.events()
+	k, least := s.counts(events)
+	if k == nil {
+		return
+	}
+	var from *histories.Op // grant that began the span
+	unknown := 0
+	for i, op := range events {
+		if op.Outcome != histories.OK {
+			unknown++
+		}
+		held := k[i] > min(unknown, least[i])
+		switch {
+		case held && from == nil:
+			from = op
+		case !held && from != nil:
+			s.r.hold(s.who, from, op, op.Call, nil)
+			from = nil
+		case op.F == histories.Acquire:
+			s.r.hold(s.who, op, nil, op.Call, nil) // an instant, if only for its number
+		}
+	}
+	if from != nil {
+		s.r.hold(s.who, from, nil, histories.Never, nil)
+	}
+}
+
+// counts are k and least after each event; nil after a release too many.
+func (s *lockSequence) counts(events []*histories.Op) (k, least []int) {
+	k, least = make([]int, len(events)), make([]int, len(events))
+	n := 0
+	for i, op := range events {
+		switch {
+		case op.Outcome != histories.OK:
+		case op.F == histories.Acquire:
+			n++
+		default:
+			n--
+		}
+		if n < 0 {
+			s.r.never(fmt.Sprintf("op %d released a lock that its worker did not hold", op.ID), op.Call, op.Return, op)
+			return nil, nil
+		}
+		k[i], least[i] = n, n
+	}
+	for i := len(events) - 2; i >= 0; i-- {
+		least[i] = min(least[i], least[i+1])
+	}
+	return k, least
+}
+
+// notHeld finds an answer "not the owner" inside a span of the worker's own.
+func (s *lockSequence) notHeld(needs []lockNeed) {
+	for _, op := range s.refused {
+		for i := range needs {
+			if needs[i].deniedBy(op) {
+				s.r.denied(op, needs[i].acq)
+				return
+			}
+		}
+	}
+}

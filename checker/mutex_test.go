@@ -1,0 +1,54 @@
+package checker
+
+import (
+	"flag"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// histories per property that the differential tests try; CI tries fewer.
+// The full run: go test ./checker -run Brute -histories=1000000
+var smallHistories = flag.Int("histories", 20_000, "random small histories per property against the brute force")
+
+// lockDisagrees reports whether mutex and the brute force differ.
+func lockDisagrees(c lockCase) bool {
+	got, covered := mutex(c.ops, c.spec, c.end)
+	return covered == nil && (got == nil) != bruteLock(c.ops, c.spec, c.end)
+}
+
+func TestMutexAgreesWithBruteForce(t *testing.T) {
+	var invalid, beyond int
+	for seed := range uint64(*smallHistories) {
+		c := drawLock(rand.New(rand.NewPCG(seed, 1)).IntN)
+		if lockDisagrees(c) {
+			c.ops = shrink(c.ops, func(ops []*histories.Op) bool { return lockDisagrees(lockCase{c.spec, ops, c.ends}) })
+			got, _ := mutex(c.ops, c.spec, c.end)
+			t.Fatalf("seed %d: mutex says %+v, brute force says legal %v\nspec %+v ends %v%s",
+				seed, got, bruteLock(c.ops, c.spec, c.end), c.spec, c.ends, show(c.ops))
+		}
+		switch got, covered := mutex(c.ops, c.spec, c.end); {
+		case covered != nil:
+			beyond++
+		case got != nil:
+			invalid++
+		}
+	}
+	t.Logf("%d histories, %d invalid, %d not covered", *smallHistories, invalid, beyond)
+	if n := *smallHistories; invalid < n/5 || invalid > n*4/5 || beyond > n/5 {
+		t.Errorf("the histories test too little: %d of %d invalid, %d not covered", invalid, n, beyond)
+	}
+}
+
+func TestMutexAgreesWithBruteForceOnShrinkableHistories(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := drawLock(func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "n") })
+		if lockDisagrees(c) {
+			got, _ := mutex(c.ops, c.spec, c.end)
+			t.Fatalf("mutex says %+v\nspec %+v ends %v%s", got, c.spec, c.ends, show(c.ops))
+		}
+	})
+}
