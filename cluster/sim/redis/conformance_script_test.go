@@ -199,6 +199,8 @@ func TestConversionsAndErrorsOfScriptsAsOnARealServer(t *testing.T) {
 		`return type(nil)`, `return type(redis.call)`, `return type(_VERSION)`, `return _VERSION`, `return getmetatable('').__index == string`, `return tostring(setmetatable({}, {__tostring = function() return 'shown' end}))`,
 		`this is not Lua`, `return (`, `return 1 +`, `for`, `local function f() return end end`,
 		"#!lua\nreturn 1", "#!lua flags=no-writes\nreturn redis.call('get','s')", "#!lua flags=no-writes\nreturn redis.call('set','s','1')", "#!lua flags=bogus\nreturn 1", "#!python\nreturn 1", "#!lua", "#!lua foo=1\nreturn 1", "#!lua flags=no-writes,allow-stale\nreturn redis.pcall('incr','s')", "#!lua\nerror('x')", "#!lua flags=no-writes\nreturn redis.call('publish','c','m')",
+		`return cjson.encode({1,2,'x',true})`, `return cjson.encode({a=1})`, `return cjson.encode({})`, `return cjson.encode('a"/\\\n\1')`, `return cjson.encode(cjson.null)`, `return cjson.encode(1/3)`, `return cjson.encode({{a={1}}})`, `return cjson.encode({1,nil,3})`, `return cjson.encode({[100]=1})`, `return cjson.encode(function() end)`, `return cjson.encode(1/0)`, `return cjson.encode({[1.5]=1})`,
+		`return cjson.decode('[1,2.5,"x",null,true]')`, `return cjson.decode('{"a":{"b":[1]}}').a.b[1]`, `return cjson.decode('null') == cjson.null`, `return cjson.decode('nonsense')`, `return cjson.decode('[1')`, `return cjson.decode('[1] x')`, `return cjson.decode('')`, `return cjson.encode(cjson.decode('{"k":[1,{"x":null}]}'))`, `return type(cjson.null)`, `cjson.encode = nil`,
 		`redis.call('incr','partial') redis.call('lpop','s')`, `redis.call('del','s') return redis.call('exists','s')`,
 	} {
 		p.script(evaluation{script, "k1", "a1 a2"})

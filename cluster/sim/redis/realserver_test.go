@@ -28,6 +28,16 @@ type RealServer struct {
 // (--name value). Without one it skips the test.
 func StartRealServer(t testing.TB, settings ...string) *RealServer {
 	t.Helper()
+	server := launch(t, settings...)
+	if reply := server.Do("DEBUG", "SET-ACTIVE-EXPIRE", "0"); reply != "OK" {
+		t.Fatalf("active expiry stays on: %v", reply)
+	}
+	return server
+}
+
+// launch starts a server and does not wait until its dataset is loaded.
+func launch(t testing.TB, settings ...string) *RealServer {
+	t.Helper()
 	program, err := exec.LookPath("redis-server")
 	if err != nil {
 		t.Skip("no redis-server on this machine: the model is not compared with the real one (Debian: apt install redis-server)")
@@ -35,7 +45,7 @@ func StartRealServer(t testing.TB, settings ...string) *RealServer {
 	port := freePort(t)
 	settings = append([]string{
 		"--port", port, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", t.TempDir(),
-		"--enable-debug-command", "yes", "--hz", "100", "--repl-diskless-sync-delay", "0",
+		"--enable-debug-command", "yes", "--hz", "100", "--repl-diskless-sync", "no",
 	}, settings...)
 	command := exec.Command(program, settings...)
 	command.Stdout, command.Stderr = io.Discard, os.Stderr
@@ -48,9 +58,6 @@ func StartRealServer(t testing.TB, settings ...string) *RealServer {
 	})
 	server := &RealServer{Addr: "127.0.0.1:" + port}
 	server.RealConn = server.Dial(t)
-	if reply := server.Do("DEBUG", "SET-ACTIVE-EXPIRE", "0"); reply != "OK" {
-		t.Fatalf("active expiry stays on: %v", reply)
-	}
 	return server
 }
 

@@ -179,7 +179,7 @@ func (k *Keyspace) runScript(s *script, keys, argv []string, readOnlyCall bool) 
 	if s.declared && !s.noWrites {
 		switch {
 		case k.mode == Replica:
-			return Error("READONLY Can not run script with write flag on readonly replica")
+			return readOnly
 		case readOnlyCall:
 			return Error("ERR Can not execute a script with write flag using *_ro command.")
 		}

@@ -129,8 +129,7 @@ func (k *Keyspace) xadd(args []string) any {
 	if !fits {
 		return Error("ERR The ID specified in XADD is equal or smaller than the target stream top item")
 	}
-	s.entries = append(s.entries, streamEntry{id, slices.Clone(fields)})
-	s.last = id
+	s.add(id, slices.Clone(fields))
 	if a.trim != "" {
 		s.trim(a)
 	}
@@ -154,27 +153,37 @@ func (a *xaddArgs) newID(last streamID, now uint64) (streamID, bool) {
 	return id, id.compare(last) > 0
 }
 
-// trim removes the oldest entries. Approximately means by whole nodes, of
-// which the server makes one for 100 entries.
-func (s *stream) trim(a xaddArgs) {
-	const node = 100
-	excess := int64(len(s.entries)) - a.maxLen
-	if a.trim == "MINID" {
-		i, _ := s.find(a.minID)
-		excess = int64(i)
+// add appends an entry, in a new node if the last one is full or gone.
+func (s *stream) add(id streamID, fields []string) {
+	n := len(s.entries)
+	if s.inNode == nodeSize || n == 0 || s.entries[n-1].node != s.node {
+		s.node++
+		s.inNode = 0
 	}
-	excess = max(0, excess)
+	s.inNode++
+	s.entries = append(s.entries, streamEntry{id: id, fields: fields, node: s.node})
+	s.last = id
+}
+
+// trim removes the oldest entries; approximately means whole nodes only.
+func (s *stream) trim(a xaddArgs) {
+	excess := max(0, len(s.entries)-int(a.maxLen))
+	if a.trim == "MINID" {
+		excess, _ = s.find(a.minID)
+	}
 	if a.approx {
-		limit := int64(100 * node)
+		limit := 100 * nodeSize
 		if a.limited {
-			limit = a.limit
+			limit = int(a.limit)
 		}
 		if limit > 0 {
 			excess = min(excess, limit)
 		}
-		excess -= excess % node
+		for 0 < excess && excess < len(s.entries) && s.entries[excess-1].node == s.entries[excess].node {
+			excess--
+		}
 	}
-	s.entries = slices.Delete(s.entries, 0, int(excess))
+	s.entries = slices.Delete(s.entries, 0, excess)
 }
 
 // effect is the command with the ID that was made and with what trimming
@@ -184,7 +193,9 @@ func (a *xaddArgs) effect(args []string, id streamID, s *stream) []string {
 	if a.trim != "" {
 		bound := strconv.FormatInt(a.maxLen, 10)
 		switch {
-		case a.trim == "MINID" && a.approx && len(s.entries) > 0:
+		case a.trim == "MINID" && a.approx && len(s.entries) == 0:
+			bound = maxID.String()
+		case a.trim == "MINID" && a.approx:
 			bound = s.entries[0].id.String()
 		case a.trim == "MINID":
 			bound = a.minID.String()

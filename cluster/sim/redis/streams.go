@@ -13,13 +13,20 @@ import (
 type stream struct {
 	entries []streamEntry // by ID
 	last    streamID      // of the newest entry ever
+	node    int           // of the newest entry
+	inNode  int           // how many entries that node has had
 	groups  map[string]*group
 }
 
 type streamEntry struct {
 	id     streamID
 	fields []string // names and contents, alternating
+	node   int      // the part of the server's memory that it is in
 }
+
+// nodeSize is how many entries the server puts into one node. It also ends
+// a node at 4096 bytes, which the model does not.
+const nodeSize = 100
 
 type streamID struct{ ms, seq uint64 }
 
@@ -28,11 +35,12 @@ var maxID = streamID{math.MaxUint64, math.MaxUint64}
 func (*stream) kind() string { return "stream" }
 
 func (s *stream) clone() value {
-	c := &stream{entries: slices.Clone(s.entries), last: s.last, groups: make(map[string]*group, len(s.groups))}
+	c := *s
+	c.entries, c.groups = slices.Clone(s.entries), make(map[string]*group, len(s.groups))
 	for name, g := range s.groups {
 		c.groups[name] = &group{last: g.last, pending: slices.Clone(g.pending), consumers: maps.Clone(g.consumers)}
 	}
-	return c
+	return &c
 }
 
 func newStream() *stream { return &stream{groups: map[string]*group{}} }

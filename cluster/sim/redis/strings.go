@@ -239,6 +239,7 @@ func (k *Keyspace) mset(args []string) any {
 		return wrongArity("mset")
 	}
 	for i := 1; i < len(args); i += 2 {
+		k.find(args[i]) // an expired key is deleted, which replicas are told
 		k.put(args[i], text(args[i+1]), 0)
 	}
 	k.touched = true

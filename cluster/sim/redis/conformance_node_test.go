@@ -1,0 +1,235 @@
+package redis
+
+import (
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestTableOfCommandsAsOnARealServer(t *testing.T) {
+	server := StartRealServer(t)
+	var check func(rows map[string]*command)
+	check = func(rows map[string]*command) {
+		for word, row := range rows {
+			if word == strings.ToUpper(word) {
+				continue // the same row by its other name
+			}
+			info := server.Do("COMMAND", "INFO", row.name).([]any)[0].([]any)
+			flags := map[string]bool{}
+			for _, flag := range info[2].([]any) {
+				flags[flag.(string)] = true
+			}
+			real := map[string]any{"arity": info[1], "write": flags["write"], "loading": flags["loading"], "noscript": flags["noscript"]}
+			model := map[string]any{
+				"arity": int64(row.arity), "write": row.flags&write != 0,
+				"loading": row.flags&loading != 0, "noscript": row.flags&noScript != 0,
+			}
+			// Containers have no flags of their own that matter.
+			if row.sub != nil {
+				check(row.sub)
+				model["noscript"] = flags["noscript"]
+			}
+			if diff := cmp.Diff(real, model); diff != "" {
+				t.Errorf("%s (-real +model)\n%s", row.name, diff)
+			}
+		}
+	}
+	check(commands)
+}
+
+// TestEndOfAKeyAsOnARealServer looks, many times around the end of a key,
+// whether it is still there and what the clock says, and asks the model the
+// same.
+func TestEndOfAKeyAsOnARealServer(t *testing.T) {
+	server := StartRealServer(t)
+	const look = `
+local before = redis.call('TIME')
+local there, left = redis.call('EXISTS', KEYS[1]), redis.call('PTTL', KEYS[1])
+local after = redis.call('TIME')
+return {before[1], before[2], there, after[1], after[2], left}`
+	alive, gone := 0, 0
+	for range 20 {
+		end := time.Now().UnixMilli() + 8
+		pxat := strconv.FormatInt(end, 10)
+		set := []string{"SET", "k", "v", "PXAT", pxat}
+		server.Do(set...)
+		for range 2000 {
+			reply := server.Do("EVAL", look, "1", "k").([]any)
+			before, after := micros(t, reply[0], reply[1]), micros(t, reply[3], reply[4])
+			// The server stops its clock for expiry where a script starts:
+			// keep what started and ended well inside one millisecond.
+			if before/1000 != after/1000 || before%1000 < 300 {
+				continue
+			}
+			model := New()
+			model.Do(time.UnixMilli(end-8), Master, set)
+			now := time.UnixMicro(before)
+			got := []any{
+				model.Do(now, Master, []string{"EXISTS", "k"}).Reply,
+				model.Do(now, Master, []string{"PTTL", "k"}).Reply,
+			}
+			if diff := cmp.Diff([]any{reply[2], reply[5]}, got); diff != "" {
+				t.Fatalf("%d ms after its end (-real +model)\n%s", before/1000-end, diff)
+			}
+			switch before/1000 - end {
+			case 0:
+				alive++
+			case 1:
+				gone++
+			}
+			if before/1000 > end+3 {
+				break
+			}
+		}
+	}
+	t.Logf("looked %d times in the last millisecond, %d times in the one after", alive, gone)
+	if alive == 0 || gone == 0 {
+		t.Error("the end itself was never looked at")
+	}
+}
+
+func micros(t *testing.T, seconds, micros any) int64 {
+	t.Helper()
+	s, err := strconv.ParseInt(seconds.(string), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := strconv.ParseInt(micros.(string), 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s*1e6 + m
+}
+
+// replicas is a master and a replica, of the model and real.
+type replicas struct {
+	t             *testing.T
+	master        *pair
+	replica       *pair
+	realLink      *RealServer
+	replicaServer *RealServer
+}
+
+func newReplicas(t *testing.T) *replicas {
+	masterServer, replicaServer := StartRealServer(t), StartRealServer(t)
+	r := &replicas{
+		t:             t,
+		master:        &pair{t: t, model: New(), real: masterServer.RealConn},
+		replica:       &pair{t: t, model: New(), mode: Replica, real: replicaServer.RealConn},
+		realLink:      masterServer,
+		replicaServer: replicaServer,
+	}
+	host, port, _ := net.SplitHostPort(masterServer.Addr)
+	replicaServer.Do("REPLICAOF", host, port)
+	Await(t, "the replica to be in step", func() bool {
+		return strings.Contains(replicaServer.Do("INFO", "replication").(string), "master_link_status:up")
+	})
+	return r
+}
+
+// write writes on both masters and waits until both replicas have it.
+func (r *replicas) write(args ...string) {
+	r.t.Helper()
+	now := time.Now()
+	real := r.master.real.Do(args...)
+	result := r.master.model.Do(now, Master, args)
+	if diff := difference(args, real, result.Reply); diff != "" {
+		r.t.Errorf("%s on the master (-real +model)\n%s", shown(args), diff)
+	}
+	for _, effect := range result.Effects {
+		r.replica.model.Apply(now, effect)
+	}
+	if reply := r.master.real.Do("WAIT", "1", "5000"); reply != int64(1) {
+		r.t.Fatalf("the replica does not follow: WAIT answered %v", reply)
+	}
+}
+
+func TestReplicaAsARealOne(t *testing.T) {
+	r := newReplicas(t)
+	const readAndWrite = `local v = redis.call('get', KEYS[1]) redis.call('set', KEYS[1], 'x') return v`
+	for _, line := range []string{
+		"SET k v", "SET gone v PXAT 1", "SET later v PXAT 99999999999999", "HSET h f 1", "RPUSH l a b", "SADD s m", "ZADD z 1 m", "XADD x 1-1 f v", "XGROUP CREATE x g 0", "XREADGROUP GROUP g c STREAMS x >",
+		"HSET old f 1", "SET n 5",
+	} {
+		r.write(split(line)...)
+	}
+	for _, line := range []string{
+		"GET k", "GET gone", "EXISTS gone k", "TTL gone", "PTTL gone", "TYPE gone", "STRLEN gone", "MGET gone k", "DBSIZE", "KEYS *", "SCAN 0", "DBSIZE", "PEXPIRETIME gone", "PEXPIRETIME later",
+		"HGETALL h", "LRANGE l 0 -1", "SMEMBERS s", "ZRANGE z 0 -1", "XRANGE x - +", "XPENDING x g",
+		"SET k v", "SET k", "NOSUCH", "DEL gone", "DEL none", "INCR n", "EXPIRE k 100", "HSET k f v", "LPUSH l x", "XREADGROUP GROUP g c STREAMS x >", "XACK x g 1-1", "FLUSHALL", "GETDEL k", "GETEX k", "XGROUP CREATE x h 0",
+		"PING", "ECHO x", "PUBLISH c m", "SCRIPT EXISTS x", "SELECT 0",
+	} {
+		r.replica.both(split(line)...)
+	}
+	for _, e := range []evaluation{
+		{`return redis.call('get', KEYS[1])`, "k", ""}, {`return redis.call('get', KEYS[1])`, "gone", ""}, {readAndWrite, "k", ""}, {`return redis.pcall('set', KEYS[1], 'x')`, "k", ""}, {compareAndDelete, "k", "v"}, {compareAndDelete, "k", "other"}, {compareAndDelete, "gone", "v"},
+		{fencedAcquire, "lock fence", "me 100000"}, {"#!lua\nreturn 1", "k", ""}, {"#!lua flags=no-writes\nreturn redis.call('get', KEYS[1])", "k", ""}, {`return redis.call('publish', 'c', 'm')`, "", ""},
+	} {
+		r.replica.script(e)
+	}
+	r.write("GET", "gone") // now the master deletes it, and says so
+	r.replica.both("DBSIZE")
+	r.write("DEL", "k")
+	r.replica.both("GET", "k")
+	r.write("EVAL", "redis.call('set', 'a', '1') redis.call('expire', 'a', 1000) return redis.call('incr', 'n')", "0")
+	r.replica.both("GET", "n")
+	r.replica.both("TTL", "a")
+	r.replica.compareDatasets()
+}
+
+func TestPromotedReplicaAsARealOne(t *testing.T) {
+	r := newReplicas(t)
+	r.write("SET", "gone", "v", "PXAT", "1")
+	r.write("SET", "lock", "me", "PX", "100000")
+	r.write("SCRIPT", "LOAD", "return 1")
+	r.replica.both("EVALSHA", "e0e1f9fabfc9d4800c877a703b823ac0578ff8db", "0") // scripts are not replicated
+	r.replica.real.Do("REPLICAOF", "NO", "ONE")
+	r.replica.mode = Master
+	for _, line := range []string{"DBSIZE", "GET gone", "DBSIZE", "SET lock other NX", "TTL lock", "SET gone w NX", "INCR fence"} {
+		r.replica.both(split(line)...)
+	}
+	r.replica.compareDatasets()
+}
+
+func TestFullResyncKeepsTheScriptsOfAReplicaAsOnARealServer(t *testing.T) {
+	master, replica := StartRealServer(t), StartRealServer(t)
+	modelMaster, modelReplica := New(), New()
+	load := []string{"SCRIPT", "LOAD", "return 1"}
+	replica.Do(load...)
+	modelReplica.Do(time.Now(), Master, load)
+	modelReplica.Do(time.Now(), Master, []string{"SET", "own", "lost"})
+	replica.Do("SET", "own", "lost")
+	master.Do("SET", "k", "v")
+	modelMaster.Do(time.Now(), Master, []string{"SET", "k", "v"})
+
+	host, port, _ := net.SplitHostPort(master.Addr)
+	replica.Do("REPLICAOF", host, port)
+	Await(t, "the replica to be in step", func() bool { return replica.Do("GET", "k") == "v" })
+	modelReplica.Restore(modelMaster)
+
+	p := &pair{t: t, model: modelReplica, mode: Replica, real: replica.RealConn}
+	p.both("GET", "own")
+	p.both("GET", "k")
+	p.both("EVALSHA", "e0e1f9fabfc9d4800c877a703b823ac0578ff8db", "0")
+}
+
+func TestLoadingAsOnARealServer(t *testing.T) {
+	dir := t.TempDir()
+	before := StartRealServer(t, "--dir", dir)
+	before.Do("DEBUG", "POPULATE", "1000", "key", "1000")
+	if reply := before.Do("SAVE"); reply != "OK" {
+		t.Fatal(reply)
+	}
+	// Loads for five seconds, and answers between two keys.
+	server := launch(t, "--dir", dir, "--key-load-delay", "5000", "--loading-process-events-interval-bytes", "1024")
+	p := &pair{t: t, model: New(), mode: Loading, real: server.RealConn}
+	for _, line := range []string{
+		"GET k", "SET k v", "PING", "ECHO x", "SELECT 0", "EVAL 'return 1' 0", "EVALSHA x 0", "SCRIPT EXISTS x", "PUBLISH c m", "TTL k", "NOSUCH", "GET", "DBSIZE", "XGROUP CREATE x g 0", "TIME",
+	} {
+		p.both(split(line)...)
+	}
+}
