@@ -3,6 +3,7 @@ package checker
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/lockcheck/lockcheck/histories"
 )
@@ -90,9 +91,9 @@ type belief struct {
 	depth int // of a reentrant lock
 }
 
-// maxOpen bounds what a worker that never releases keeps open. Older holds
+// maxHolds bounds what a worker that never releases keeps open. Older holds
 // are ended early: that can hide, never invent, an overlap.
-const maxOpen = 8
+const maxHolds = 8
 
 func (b *believer) acquire(op *histories.Op) {
 	b.forget(op.Call)
@@ -104,7 +105,7 @@ func (b *believer) acquire(op *histories.Op) {
 		}
 		return
 	}
-	if len(b.open) == maxOpen {
+	if len(b.open) == maxHolds {
 		b.end(0, op.Call, byReacquire, nil)
 	}
 	b.open = append(b.open, b.begin(op, nil, op.Return, op.Until))
@@ -227,4 +228,33 @@ func (x *belief) ended(at int64, why ending, release *histories.Op) hold {
 	}
 	h.to = max(h.to, h.from)
 	return h
+}
+
+// beliefIndex has the holds of each worker, by from.
+type beliefIndex map[histories.Process][]*hold
+
+func heldBy(holds []hold) beliefIndex {
+	x := beliefIndex{}
+	for i := range holds {
+		p := holds[i].worker()
+		x[p] = append(x[p], &holds[i])
+	}
+	return x
+}
+
+// last is the last hold of p that began by t, nil if there is none.
+func (x beliefIndex) last(p histories.Process, t int64) *hold {
+	list := x[p]
+	if i := sort.Search(len(list), func(i int) bool { return list[i].from > t }); i > 0 {
+		return list[i-1]
+	}
+	return nil
+}
+
+// at is that hold if it lasts at t.
+func (x beliefIndex) at(p histories.Process, t int64) *hold {
+	if h := x.last(p, t); h != nil && h.to >= t {
+		return h
+	}
+	return nil
 }
