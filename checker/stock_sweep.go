@@ -2,7 +2,6 @@ package checker
 
 import (
 	"cmp"
-	"container/heap"
 	"fmt"
 	"slices"
 
@@ -97,9 +96,9 @@ func (s *stockSweep) call(op *histories.Op) *contradiction {
 		s.spare = append(s.spare, op)
 		return nil
 	case blind(op):
-		heap.Push(&s.loose, op)
+		s.loose.push(op)
 	}
-	heap.Push(&s.open, op)
+	s.open.push(op)
 	return nil
 }
 
@@ -124,7 +123,7 @@ func (s *stockSweep) offset(x int64) int64 {
 // returnsBefore handles the returns before a moment, in order.
 func (s *stockSweep) returnsBefore(now int64) *contradiction {
 	for len(s.open) > 0 && s.open[0].Return < now {
-		op := heap.Pop(&s.open).(*histories.Op)
+		op := s.open.pop()
 		s.now = op.Return
 		if c := s.ret(op); c != nil {
 			return c
@@ -208,7 +207,7 @@ func (s *stockSweep) placeLoose(forcer *histories.Op, need int64) *contradiction
 		op := s.loose[0]
 		s.placed[op]++
 		if !s.wild || s.placed[op] == op.Qty {
-			heap.Pop(&s.loose)
+			s.loose.pop()
 		}
 	case len(s.spare) > 0:
 		s.spare = s.spare[1:]
@@ -242,18 +241,4 @@ func (s *stockSweep) clash(why string, ops ...*histories.Op) *contradiction {
 		}
 	}
 	return c
-}
-
-// returnHeap has the operation that returns first on top.
-type returnHeap []*histories.Op
-
-func (h returnHeap) Len() int           { return len(h) }
-func (h returnHeap) Less(i, j int) bool { return h[i].Return < h[j].Return }
-func (h returnHeap) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *returnHeap) Push(x any)        { *h = append(*h, x.(*histories.Op)) }
-func (h *returnHeap) Pop() any {
-	old := *h
-	x := old[len(old)-1]
-	*h = old[:len(old)-1]
-	return x
 }
