@@ -1,6 +1,9 @@
 package workload
 
-import "strings"
+import (
+	"maps"
+	"strings"
+)
 
 // Promise says what a design claims about one level of properties under one
 // nemesis. Claims are reasoned from the design, not read off a run.
@@ -34,7 +37,8 @@ type Claim struct {
 
 // Nemeses are the names that claims are made about.
 var Nemeses = []string{
-	"none", "kill", "restart", "failover", "switchover", "partition", "pause", "clock", "loss", "crash", "evict",
+	"none", "failover", "kill", "restart", "switchover", "partition", "pause", "clock", "loss", "crash", "evict",
+	"delay", "cut-connection",
 }
 
 // Claim is what the design promises under a nemesis. Faults joined by "+"
@@ -78,12 +82,8 @@ func everywhere(c Claim) map[string]Claim {
 // but is m with the claims of o in place of its own.
 func but(m, o map[string]Claim) map[string]Claim {
 	all := make(map[string]Claim, len(m))
-	for n, c := range m {
-		all[n] = c
-	}
-	for n, c := range o {
-		all[n] = c
-	}
+	maps.Copy(all, m)
+	maps.Copy(all, o)
 	return all
 }
 
@@ -107,6 +107,58 @@ var blindLease = map[string]Claim{
 	"loss":       {MayBreak, Holds, MayBreak}, // lost answers: sales in doubt, late releases
 	"crash":      {Holds, Holds, MayBreak},    // the ttl frees the lock; units without an order leak
 	"evict":      {MayBreak, Holds, MayBreak}, // the key is thrown away before its time
+
+	"delay": allHold, "cut-connection": allHold,
+}
+
+// noticedLease are the claims of a lease lock that is renewed and tells its
+// worker of a loss: until then its worker believes.
+var noticedLease = but(blindLease, map[string]Claim{
+	"restart":  {MayBreak, Holds, MayBreak}, // until the next renewal
+	"failover": {MayBreak, Holds, MayBreak},
+	"pause":    {MayBreak, Holds, MayBreak}, // who sleeps hears nothing
+	"clock":    {MayBreak, Holds, MayBreak},
+})
+
+// shownLease are the claims of a lease lock that shows its worker a deadline:
+// it bears pauses of workers, but a lease can still end before it.
+var shownLease = but(blindLease, map[string]Claim{
+	"pause": {MayBreak, Holds, MayBreak}, // a frozen master is replaced by one that lacks the last grants
+})
+
+// ofMajority are the claims of Redlock with its stock elsewhere.
+var ofMajority = map[string]Claim{
+	"none":      allHold,
+	"kill":      allHold,                   // one server of five
+	"restart":   {Breaks, Holds, MayBreak}, // a majority comes back without the key
+	"partition": allHold,                   // workers cut off get no majority
+	"pause":     {Holds, Holds, MayBreak},  // between the look at the deadline and the write
+	"clock":     {Breaks, Holds, MayBreak}, // a majority ends leases early
+	"loss":      allHold,
+	"crash":     {Holds, Holds, MayBreak}, // units without an order leak
+	"evict":     allHold,                  // one server of five
+
+	// It has neither replicas nor SQL.
+	"failover": allHold, "switchover": allHold, "delay": allHold, "cut-connection": allHold,
+}
+
+// businessHolds are the claims of a design whose store checks for itself:
+// what the lock does is its own affair.
+func businessHolds(m map[string]Claim) map[string]Claim {
+	all := map[string]Claim{}
+	for n, c := range m {
+		all[n] = Claim{c.Lock, Holds, Holds}
+	}
+	return all
+}
+
+// soldWrong are the claims of a design that sells wrongly under a good lock.
+func soldWrong(m map[string]Claim, use Promise) map[string]Claim {
+	all := map[string]Claim{}
+	for n, c := range m {
+		all[n] = Claim{c.Lock, use, Breaks}
+	}
+	return all
 }
 
 // noLockOnMaster are the claims of an atomic sale without a lock, whose stock
@@ -123,4 +175,6 @@ var noLockOnMaster = map[string]Claim{
 	"loss":       allHold,
 	"crash":      allHold,
 	"evict":      {Holds, Holds, MayBreak},
+
+	"delay": allHold, "cut-connection": allHold,
 }

@@ -2,12 +2,24 @@ package workload
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 )
 
 // StockKey is the stock key of one batch of a SKU: "sku-2#7".
 func StockKey(sku, batch int) string {
 	return "sku-" + strconv.Itoa(sku) + "#" + strconv.Itoa(batch)
+}
+
+// stockKeys are all stock keys of a run.
+func (s Spec) stockKeys() []string {
+	var keys []string
+	for sku := range s.SKUs {
+		for batch := range s.Batches {
+			keys = append(keys, StockKey(sku, batch))
+		}
+	}
+	return keys
 }
 
 // categories is how many categories the SKUs fall into.
@@ -25,3 +37,19 @@ func (s Spec) lockKey(sku, batch int, customer string) string {
 	}
 	return fmt.Sprintf("stock:sku-%d", sku)
 }
+
+// lockKeys are all lock keys of a run.
+func (s Spec) lockKeys() []string {
+	var keys []string
+	for sku := range s.SKUs {
+		for batch := range s.segments() {
+			for customer := range max(s.Customers, s.Workers) {
+				keys = append(keys, s.lockKey(sku, batch, customerName(customer)))
+			}
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+func customerName(n int) string { return "c" + strconv.Itoa(n) }

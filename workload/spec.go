@@ -193,7 +193,7 @@ func (s Spec) check(d Design) error {
 		positive("ack-wait", s.AckWait),
 		oneOf("nodes", strconv.Itoa(s.Nodes), "3", "5"),
 		oneOf("lock-key", s.LockKey, GrainSKU, GrainCategory, GrainUserSKU, GrainSegment),
-		oneOf("stock-on", s.StockOn, d.stockOn()...),
+		oneOf("stock-on", s.StockOn, d.on...),
 		oneOf("persistence", s.Persistence, "none", "everysec", "always"),
 	)
 }

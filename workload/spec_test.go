@@ -60,7 +60,7 @@ func TestFlashSaleIsTheArticlesScene(t *testing.T) {
 
 func TestEveryDesignResolvesOnEachPlaceOfItsStock(t *testing.T) {
 	for _, d := range Designs() {
-		for _, on := range d.stockOn() {
+		for _, on := range d.on {
 			s, err := Spec{Design: d.Name, StockOn: on}.Resolved()
 			if err != nil {
 				t.Errorf("%s with stock on %s: %v", d.Name, on, err)

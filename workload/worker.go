@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/lockcheck/lockcheck/histories"
@@ -57,7 +56,7 @@ func newWorker(s Spec, e *env.Env, w env.Wire) *worker {
 	for i := range k.batch {
 		k.batch[i] = i % s.segments()
 	}
-	k.till = &stock.Till{Env: e, Begin: k.record.begin, Note: k.record.note}
+	k.till = &stock.Till{Env: e, Initial: s.Stock, Begin: k.record.begin, Note: k.record.note}
 	e.Extending = k.till.Extending
 	if e.Step == nil {
 		e.Step = func(context.Context, string) error { return nil }
@@ -77,13 +76,18 @@ func (k *worker) run(ctx context.Context) error {
 			if err := k.serve(ctx); err != nil {
 				return err
 			}
+			if k.design.idle != nil {
+				if err := k.idle(ctx); err != nil {
+					return err
+				}
+			}
 		case phase == env.Final && !last:
 			last = true
 			if err := k.lastAttempts(ctx); err != nil {
 				return err
 			}
 		default:
-			if err := k.env.Clock.Sleep(ctx, poll); err != nil {
+			if err := k.idle(ctx); err != nil {
 				return err
 			}
 		}
@@ -99,24 +103,43 @@ func (k *worker) finished() bool {
 	return limit > 0 && k.purchases >= limit
 }
 
-// serve waits for a customer and makes one purchase.
+// serve waits for a customer and serves it. Who finds a batch sold out buys
+// of the next one, so that all workers sell where the last units are; who
+// wants a flash sale's article and is told to come back does so at once.
 func (k *worker) serve(ctx context.Context) error {
 	if err := k.env.Clock.Sleep(ctx, time.Duration(k.think.Draw(k.env.Rand))); err != nil {
 		return err
 	}
 	line := k.env.Rand.IntN(len(k.batch))
-	if k.batch[line] >= k.spec.Batches {
-		return k.env.Clock.Sleep(ctx, poll) // sold out for good
-	}
-	err := k.sell(ctx, line, attempt{work: time.Duration(k.work.Draw(k.env.Rand))})
-	switch {
-	case errors.Is(err, stock.ErrSoldOut) && k.spec.Workload != FlashSale:
+	for k.wire.Phase() == env.Running && !k.finished() {
+		if k.batch[line] >= k.spec.Batches {
+			return k.env.Clock.Sleep(ctx, poll) // sold out for good
+		}
+		err := k.sell(ctx, line, attempt{work: time.Duration(k.work.Draw(k.env.Rand))})
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		flash := k.spec.Workload == FlashSale
+		if flash && errors.Is(err, env.ErrBusy) {
+			continue
+		}
+		k.purchases++
+		if flash || !errors.Is(err, stock.ErrSoldOut) {
+			return nil
+		}
 		k.batch[line] += k.spec.segments()
-	case errors.Is(err, env.ErrBusy) && k.spec.Workload == FlashSale:
-		return ctx.Err() // this customer presses the button again
 	}
-	k.purchases++
-	return ctx.Err()
+	return nil
+}
+
+// idle is what a worker does that has nothing to sell.
+func (k *worker) idle(ctx context.Context) error {
+	if k.design.idle != nil {
+		if did, err := k.design.idle(ctx, k.till, poll); err == nil && did {
+			return ctx.Err()
+		}
+	}
+	return k.env.Clock.Sleep(ctx, poll)
 }
 
 // lastAttempts buys of each SKU once more, the workers taking turns, to show
@@ -167,11 +190,12 @@ func (k *worker) purchase(line int) stock.Purchase {
 	key := StockKey(sku, k.batch[line])
 	p := stock.Purchase{
 		Key: key, Qty: k.qty.Draw(k.env.Rand),
-		Customer: "c" + strconv.Itoa(k.env.Worker), Order: fmt.Sprintf("w%d-%d", k.env.Worker, n),
+		Customer: customerName(k.env.Worker), Order: fmt.Sprintf("w%d-%d", k.env.Worker, n),
 	}
 	if k.spec.Customers > 0 {
 		c := k.env.Rand.IntN(k.spec.Customers)
-		p.Customer, p.Order = "c"+strconv.Itoa(c), fmt.Sprintf("c%d@%s", c, key)
+		p.Customer = customerName(c)
+		p.Order = p.Customer + "@" + key
 		p.Qty = 1 + int64(c)%k.qty.Max()
 	}
 	p.LockKey = k.spec.lockKey(sku, k.batch[line], p.Customer)

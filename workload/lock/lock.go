@@ -116,6 +116,19 @@ func renewIfMine(ctx context.Context, r env.Redis, key, value string, ttl time.D
 	return err
 }
 
+// plainLease is a key that holds the token of one acquire. It is all that
+// most lease locks need; what a design adds it adds around it.
+type plainLease struct {
+	e          *env.Env
+	key, token string // key: as the server knows it
+}
+
+func (s *plainLease) Token() string { return s.token }
+
+func (s *plainLease) Release(ctx context.Context) error {
+	return deleteIfMine(ctx, s.e.Lock[0], s.key, s.token)
+}
+
 // counted tries once and Retries times more, RetryDelay and up to Jitter
 // apart. An error of try ends it.
 func counted(ctx context.Context, e *env.Env, o Options, try func() (bool, error)) error {

@@ -30,20 +30,9 @@ func NewStockLock(e *env.Env, o Options) env.Lock { return &StockLock{e, o} }
 
 // Acquire implements env.Lock.
 func (l *StockLock) Acquire(ctx context.Context, key string) (env.Lease, error) {
-	lease := &stockLease{l.e, "stock:lock:" + key, token(l.e)}
+	lease := &plainLease{l.e, "stock:lock:" + key, token(l.e)}
 	err := polled(ctx, l.e, l.o, func() (bool, error) {
 		return setIfMissing(ctx, l.e.Lock[0], lease.key, lease.token, l.o.TTL)
 	})
 	return lease, err
-}
-
-type stockLease struct {
-	e          *env.Env
-	key, token string
-}
-
-func (s *stockLease) Token() string { return s.token }
-
-func (s *stockLease) Release(ctx context.Context) error {
-	return deleteIfMine(ctx, s.e.Lock[0], s.key, s.token)
 }

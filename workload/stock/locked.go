@@ -20,57 +20,47 @@ func Locked(ctx context.Context, t *Till, p Purchase) (Receipt, error) {
 	}
 	defer t.Release(ctx, lease)
 
-	seen, err := read(ctx, t, p.Key)
+	if _, r, err := look(ctx, t, p); err != nil {
+		return r, err
+	}
+	return take(ctx, t, p, nil)
+}
+
+// look is the first half of every sale that checks before it writes: read
+// the stock, refuse if there is too little, do the work.
+func look(ctx context.Context, t *Till, p Purchase) (seen int64, r Receipt, err error) {
+	seen, err = read(ctx, t, p.Key)
 	if err != nil {
-		return Receipt{}, err
+		return 0, Receipt{}, err
 	}
 	if seen < p.Qty {
-		return soldOut(seen)
+		return seen, Receipt{Seen: histories.N(seen)}, ErrSoldOut
 	}
-	if err := t.Work(ctx, p); err != nil {
-		return Receipt{}, err
-	}
-	left, err := decrement(ctx, t, p)
+	return seen, Receipt{}, t.Work(ctx, p)
+}
+
+// take is the second half as the articles have it: DECRBY, however many
+// there are, and then the order.
+func take(ctx context.Context, t *Till, p Purchase, check func() error) (Receipt, error) {
+	left, err := decrement(ctx, t, p, check)
 	if err != nil {
 		return Receipt{}, err
 	}
 	return Receipt{Left: left}, appendOrder(ctx, t, p)
 }
 
-// decrement takes units off the stock in Redis, however many there are.
-func decrement(ctx context.Context, t *Till, p Purchase) (histories.Num, error) {
-	return t.Write(ctx, histories.Event{Key: p.Key, Qty: p.Qty}, nil, func() (histories.Num, error) {
-		return left(number(t.Env.Stock.Do(ctx, "DECRBY", p.Key, p.Qty)))
+func decrement(ctx context.Context, t *Till, p Purchase, check func() error) (histories.Num, error) {
+	return t.Write(ctx, histories.Event{Key: p.Key, Qty: p.Qty}, check, func() (histories.Num, error) {
+		return known(number(t.Env.Stock.Do(ctx, "DECRBY", p.Key, p.Qty)))
 	})
 }
 
-// left is what a write answered, if it answered.
-func left(n int64, err error) (histories.Num, error) {
+// known is what a write answered, if it answered.
+func known(n int64, err error) (histories.Num, error) {
 	if err != nil {
 		return histories.Num{}, err
 	}
 	return histories.N(n), nil
 }
 
-// Unlocked is the anti-pattern that the first article begins with: read,
-// check, work, DECRBY, and no lock around it. It oversells without any fault,
-// as soon as two workers read the same last unit.
-func Unlocked(ctx context.Context, t *Till, p Purchase) (Receipt, error) {
-	seen, err := read(ctx, t, p.Key)
-	if err != nil {
-		return Receipt{}, err
-	}
-	if seen < p.Qty {
-		return soldOut(seen)
-	}
-	if err := t.Work(ctx, p); err != nil {
-		return Receipt{}, err
-	}
-	left, err := decrement(ctx, t, p)
-	if err != nil {
-		return Receipt{}, err
-	}
-	return Receipt{Left: left}, appendOrder(ctx, t, p)
-}
-
-var _, _ Sale = Locked, Unlocked
+var _ Sale = Locked

@@ -20,7 +20,7 @@ func Reserve(ctx context.Context, t *Till, p Purchase) (Receipt, error) {
 	if err := t.Work(ctx, p); err != nil {
 		return Receipt{}, err
 	}
-	n, err := decrement(ctx, t, p)
+	n, err := decrement(ctx, t, p, nil)
 	if err != nil {
 		return Receipt{}, err
 	}
@@ -39,7 +39,7 @@ func rollBack(ctx context.Context, t *Till, p Purchase) error {
 		return err
 	}
 	_, err := t.Write(ctx, histories.Event{Key: p.Key, Note: "roll-back"}, nil, func() (histories.Num, error) {
-		return left(number(t.Env.Stock.Do(ctx, "INCRBY", p.Key, p.Qty)))
+		return known(number(t.Env.Stock.Do(ctx, "INCRBY", p.Key, p.Qty)))
 	})
 	return err
 }

@@ -65,6 +65,9 @@ var (
 	ErrLeaseOver = errors.New("lease over")
 	// ErrFenced: the store has seen a larger number and refused the write.
 	ErrFenced = errors.New("fenced off")
+	// ErrChanged: the stock was no longer what had been read, so the store
+	// refused the write.
+	ErrChanged = errors.New("stock has changed")
 )
 
 // soldOut is the answer of a shop that has seen n units and no more.
@@ -135,7 +138,7 @@ func untouched(err error) error {
 // Unknown reports whether a sale, or a step of one, that ended with err may
 // have changed anything, or may yet.
 func Unknown(err error) bool {
-	for _, definite := range []error{ErrUntouched, ErrSoldOut, ErrFenced} {
+	for _, definite := range []error{ErrUntouched, ErrSoldOut, ErrFenced, ErrChanged, ErrTaken} {
 		if errors.Is(err, definite) {
 			return false
 		}

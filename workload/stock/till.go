@@ -17,6 +17,8 @@ import (
 type Till struct {
 	Env  *env.Env
 	Lock env.Lock // nil: the design uses none
+	// Initial is the stock of each key at first, which a shop knows.
+	Initial int64
 
 	// Begin records the invocation of a step and gives its number; end
 	// records how it ended, with the fields of its argument.
@@ -135,39 +137,60 @@ func (t *Till) Work(ctx context.Context, p Purchase) error {
 }
 
 // Write changes stock by f, which answers what is left, and records that.
-// The invocation is recorded before anything is checked: a worker that is
-// paused between its look at the deadline and its write has begun in time.
+// The invocation is recorded before check is asked: a worker that is paused
+// between its look at the deadline and its write has begun in time, and a
+// look that comes too late is a write that failed.
 func (t *Till) Write(ctx context.Context, e histories.Event, check func() error, f func() (left histories.Num, err error)) (histories.Num, error) {
-	e.F, e.Parent = histories.Write, t.Sell
-	_, end := t.Begin(e)
+	end := t.Writing(e)
 	if check != nil {
 		if err := check(); err != nil {
-			end(histories.Event{Type: histories.Fail, Error: err.Error()})
+			end(histories.Num{}, untouched(err))
 			return histories.Num{}, untouched(err)
 		}
 	}
 	if err := t.Step(ctx, "before-write"); err != nil {
-		end(histories.Event{Type: histories.Fail, Error: err.Error()})
+		end(histories.Num{}, untouched(err))
 		return histories.Num{}, untouched(err)
 	}
 	left, err := f()
-	done := ended(err)
-	done.Left = left
-	end(done)
+	end(left, err)
 	return left, err
+}
+
+// Writing records the invocation of a write; end records how it ended. It is
+// for writes that take effect later than they are made: at a commit.
+func (t *Till) Writing(e histories.Event) (end func(left histories.Num, err error)) {
+	e.F, e.Parent = histories.Write, t.Sell
+	_, done := t.Begin(e)
+	return func(left histories.Num, err error) {
+		how := ended(err)
+		how.Left = left
+		done(how)
+	}
+}
+
+// Extend renews a lease in the foreground.
+func (t *Till) Extend(ctx context.Context, h *Hold) error {
+	x, can := h.Lease.(env.Extender)
+	if !can {
+		return untouched(errors.New("this lock cannot be renewed"))
+	}
+	return untouched(x.Extend(ctx))
 }
 
 // Step lets a nemesis in.
 func (t *Till) Step(ctx context.Context, name string) error { return t.Env.Step(ctx, name) }
 
-// Over says whether the lease has told its worker, by its deadline or by a
-// notice, that it has ended.
-func (h *Hold) Over(now time.Duration) bool {
-	if h.lost.Load() {
-		return true
+// Held is a check for Write: ErrLeaseOver if the lease has told its worker,
+// by its deadline or by a notice, that it has ended.
+func (t *Till) Held(h *Hold) func() error {
+	return func() error {
+		d, has := h.Lease.(env.Deadline)
+		if h.lost.Load() || has && d.Until() <= t.Env.Clock.Now() {
+			return ErrLeaseOver
+		}
+		return nil
 	}
-	d, has := h.Lease.(env.Deadline)
-	return has && d.Until() <= now
 }
 
 // Fence is the number of the grant, if it has one.
@@ -221,6 +244,12 @@ func ended(err error) histories.Event {
 		return histories.Event{Type: histories.OK}
 	case Unknown(err):
 		return histories.Event{Type: histories.Info, Error: err.Error()}
+	case errors.Is(err, env.ErrNotOwner):
+		return histories.Event{Type: histories.Fail, Error: histories.NotOwner}
+	case errors.Is(err, env.ErrBusy):
+		return histories.Event{Type: histories.Fail, Error: histories.Busy}
+	case errors.Is(err, ErrSoldOut):
+		return histories.Event{Type: histories.Fail, Error: histories.SoldOut}
 	}
 	return histories.Event{Type: histories.Fail, Error: err.Error()}
 }

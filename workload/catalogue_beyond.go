@@ -1,0 +1,214 @@
+package workload
+
+import (
+	"time"
+
+	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/workload/env"
+	"github.com/lockcheck/lockcheck/workload/lock"
+	"github.com/lockcheck/lockcheck/workload/stock"
+)
+
+// sqlWork is shorter than a statement's time-out, for work inside a
+// transaction makes others wait for its row.
+const sqlWork = "1ms-20ms,10%:200ms-500ms"
+
+// inSQL sell in a database, without any lock but the database's own.
+var inSQL = []Design{
+	{
+		Name: "row-lock", Origin: "both articles",
+		Summary:  "SELECT … FOR UPDATE as the first statement of the transaction",
+		Topology: env.Topology{SQL: true}, on: onSQLOnly, Defaults: Spec{Work: sqlWork},
+		Lock: noLock, Claims: everywhere(allHold), Control: true,
+		sale: stock.RowLock, docs: []string{"RowLock"},
+	},
+	{
+		Name: "version-lock", Origin: "article 2",
+		Summary:  "a version column, and a write that names the version it was worked out from",
+		Topology: env.Topology{SQL: true}, on: onSQLOnly, Defaults: Spec{Work: sqlWork},
+		Lock: noLock, Claims: everywhere(allHold), Control: true,
+		sale: stock.VersionLock, docs: []string{"VersionLock"},
+	},
+	{
+		Name: "conditional-update", Origin: "beyond the articles",
+		Summary:  "UPDATE … WHERE stock >= n and a unique order id in one transaction",
+		Topology: env.Topology{SQL: true}, on: onSQLOnly, Defaults: Spec{Work: "1ms-20ms", Customers: sellsAgain},
+		Lock: noLock, Claims: everywhere(allHold), Control: true,
+		sale: stock.Conditional, docs: []string{"Conditional"},
+	},
+}
+
+// beyond the articles: locks that need not be right.
+var beyond = []Design{
+	{
+		Name: "lease-aware", Origin: "the control of ttl-no-fence",
+		Summary:  "a lock with a deadline that is looked at, and a write on condition",
+		Topology: onSentinel, on: onOwnOnly, Defaults: stockService,
+		Lock: histories.LockSpec{Deadline: true}, Claims: businessHolds(shownLease), Control: true,
+		lock: lock.NewDeadlined, sale: stock.Careful, docs: []string{"Deadlined", "Careful"},
+	},
+	{
+		Name: "fenced-redis", Origin: "beyond the articles",
+		Summary:  "grants carry a number from INCR on the lock's master; the store refuses smaller ones",
+		Topology: onSentinel, on: onOwnOnly, Defaults: stockService,
+		Lock: histories.LockSpec{Deadline: true, Fenced: true},
+		Claims: but(shownLease, map[string]Claim{
+			"clock": {Breaks, Holds, Holds}, // leases end early, numbers go on
+			"loss":  {MayBreak, Holds, Holds},
+			"crash": allHold, // write and order are one script
+		}),
+		lock: lock.NewFencedRedis, sale: stock.Fenced, docs: []string{"FencedRedis", "Fenced"},
+	},
+	{
+		Name: "fenced", Origin: "beyond the articles",
+		Summary:  "grants carry a number from a SQL row; the stock's transaction takes only the last one",
+		Topology: env.Topology{Lock: env.Sentinel, SQL: true}, on: onSQLOnly, Defaults: stockService,
+		Lock: histories.LockSpec{Deadline: true, Fenced: true}, Claims: businessHolds(shownLease), Control: true,
+		lock: lock.NewFencedSQL, sale: stock.FencedByRow, docs: []string{"FencedSQL", "FencedByRow"},
+	},
+}
+
+// knownBad are wrong on purpose: each is a bug report, and each must be
+// caught by the nemesis that it names.
+var knownBad = []Design{
+	{
+		Name: "setnx-expire", Origin: "laravel/horizon#1738, ShedLock#65, redis-py#818",
+		Summary:  "SETNX and EXPIRE are two commands: a crash between them leaves the key for ever",
+		Topology: onSentinel, on: onOwnOrLock, Defaults: stockService, KnownBad: true, CaughtBy: "crash",
+		Claims: but(blindLease, map[string]Claim{"crash": {Breaks, Holds, MayBreak}}),
+		lock:   lock.NewSetnxExpire, sale: stock.Locked, docs: []string{"SetnxExpire", "Locked"},
+	},
+	{
+		Name: "del-any", Origin: "laravel/framework#26213 and others",
+		Summary:  "constant value, plain DEL: the late finisher frees the next one's lock",
+		Topology: onSentinel, on: onOwnOrLock, Defaults: stockService, KnownBad: true, CaughtBy: "pause",
+		Claims: blindLease,
+		lock:   lock.NewDelAny, sale: stock.Locked, docs: []string{"DelAny", "Locked"},
+	},
+	{
+		Name: "get-then-del", Origin: "article 2, and many libraries",
+		Summary:  "the release compares and deletes in two commands",
+		Topology: onSentinel, on: onOwnOrLock, KnownBad: true, CaughtBy: "pause",
+		// A short lease: its end must fall between two commands.
+		Defaults: stockService.with(func(s *Spec) { s.TTL = 300 * time.Millisecond }),
+		Claims:   blindLease,
+		lock:     lock.NewGetThenDel, sale: stock.Locked, docs: []string{"GetThenDel", "Locked"},
+	},
+	{
+		Name: "ttl-no-fence", Origin: "besthub.dev's flash sale, etcd#10811",
+		Summary:  "a correct lease whose end is shown and never looked at, and an absolute write",
+		Topology: onSentinel, on: onOwnOrLock, Defaults: stockService, KnownBad: true, CaughtBy: "pause",
+		Lock: histories.LockSpec{Deadline: true},
+		Claims: but(shownLease, map[string]Claim{
+			"pause":     {MayBreak, Breaks, Breaks},
+			"failover":  {Breaks, MayBreak, MayBreak},
+			"kill":      {MayBreak, MayBreak, MayBreak},
+			"partition": {MayBreak, MayBreak, MayBreak},
+		}),
+		lock: lock.NewDeadlined, sale: stock.Overwriting, docs: []string{"Deadlined", "Overwriting"},
+	},
+	{
+		Name: "renew-resurrect", Origin: "redis-semaphore#175, redlock-rb#36",
+		Summary:  "a renewal that takes the lock again when it has gone",
+		Topology: onSentinel, on: onOwnOrLock, Defaults: stockService, KnownBad: true, CaughtBy: "pause",
+		Lock: histories.LockSpec{Deadline: true},
+		Claims: but(shownLease, map[string]Claim{
+			"pause": {Breaks, MayBreak, MayBreak},
+			"clock": {Breaks, MayBreak, MayBreak},
+		}),
+		lock: lock.NewRenewResurrect, sale: stock.Renewing, docs: []string{"RenewResurrect", "Renewing"},
+	},
+	{
+		Name: "renew-blind", Origin: "redisson#775, #5698, and others",
+		Summary:  "a watchdog that gives up at the first error and says nothing",
+		Topology: onSentinel, on: onOwnOrLock, Defaults: renewed, KnownBad: true, CaughtBy: "pause",
+		Claims: blindLease,
+		lock:   lock.NewRenewBlind, sale: stock.Locked, docs: []string{"RenewBlind", "Locked"},
+	},
+	{
+		Name: "async-failover", Origin: "redisson#3994, redis#6062",
+		Summary:  "SET NX and WAIT, whose answer nobody looks at",
+		Topology: onSentinel, on: onOwnOrLock, Defaults: stockService, KnownBad: true, CaughtBy: "failover",
+		Claims: blindLease,
+		lock:   lock.NewAsyncFailover, sale: stock.Locked, docs: []string{"AsyncFailover", "Locked"},
+	},
+	{
+		Name: "client-clock", Origin: "errorception/redis-lock#3",
+		Summary:  "the value is a deadline by the owner's wall clock, judged by everybody else's",
+		Topology: onSentinel, on: onOwnOrLock, Defaults: stockService, KnownBad: true, CaughtBy: "clock",
+		Claims: but(blindLease, map[string]Claim{"none": {MayBreak, Holds, MayBreak}}), // two may find one key expired
+		lock:   lock.NewClientClock, sale: stock.Locked, docs: []string{"ClientClock", "Locked"},
+	},
+	{
+		Name: "retry-blind", Origin: "redisson#7367, go-redis#2985",
+		Summary:  "a client library that sends requests again: they count twice",
+		Topology: onSentinel, on: onLockOnly, Defaults: renewed, KnownBad: true, CaughtBy: "loss",
+		Lock: histories.LockSpec{Reentrant: true},
+		Claims: but(blindLease, map[string]Claim{
+			"loss":    {Breaks, Holds, Breaks},
+			"restart": {Breaks, Holds, Breaks}, // the stock is on the lock's master
+			"crash":   {MayBreak, Holds, MayBreak},
+		}),
+		lock: lock.NewRetryBlind, sale: stock.RetryBlind, docs: []string{"RetryBlind"},
+	},
+	{
+		Name: "unlock-before-commit", Origin: "redisson#2183",
+		Summary:  "the lock is released inside the transaction, before it commits",
+		Topology: env.Topology{Lock: env.Sentinel, SQL: true}, on: onSQLOnly, KnownBad: true, CaughtBy: "none",
+		Defaults: stockService.with(func(s *Spec) { s.Work, s.SKUs = sqlWork, 4 }),
+		Claims:   soldWrong(blindLease, Breaks),
+		lock:     lock.NewStockLock, sale: stock.UnlockBeforeCommit, docs: []string{"StockLock", "UnlockBeforeCommit"},
+	},
+	{
+		Name: "shared-owner", Origin: "redisson#4724, aredis#119",
+		Summary:  "a re-entrant lock whose owner is the host: its workers all enter",
+		Topology: onSentinel, on: onOwnOrLock, KnownBad: true, CaughtBy: "none",
+		Defaults: stockService.with(func(s *Spec) { s.PerHost = 5 }),
+		Lock:     histories.LockSpec{Reentrant: true},
+		Claims:   everywhere(Claim{Breaks, Holds, MayBreak}),
+		lock:     lock.NewSharedOwner, sale: stock.Locked, docs: []string{"SharedOwner", "Locked"},
+	},
+	{
+		Name: "fail-open", Origin: "reviews of Truxify#2950 and autumn#2593",
+		Summary:  "when Redis does not answer, it goes on without the lock",
+		Topology: onSentinel, on: onOwnOrLock, Defaults: stockService, KnownBad: true, CaughtBy: "partition",
+		Claims: but(blindLease, map[string]Claim{"partition": {Breaks, Holds, MayBreak}}),
+		lock:   lock.NewFailOpen, sale: stock.Locked, docs: []string{"FailOpen", "Locked"},
+	},
+	{
+		Name: "redlock-forgetful", Origin: "redlock-py#3, redsync#37, redis#1297",
+		Summary:  "redlock with the drift added to its deadline, on servers that keep nothing",
+		Topology: env.Topology{Lock: env.Independent5}, on: onOwnOnly, KnownBad: true, CaughtBy: "restart",
+		Defaults: stockService.with(func(s *Spec) { s.Drift = 0.1 }),
+		Lock:     histories.LockSpec{Deadline: true},
+		Claims:   but(ofMajority, map[string]Claim{"pause": {MayBreak, Holds, MayBreak}}),
+		lock:     lock.NewRedlockForgetful, sale: stock.Attentive, docs: []string{"RedlockForgetful", "Attentive"},
+	},
+	{
+		Name: "read-before-lock", Origin: "shopware#19943",
+		Summary:  "looks at order and stock, then waits for the lock, then sells by what it saw",
+		Topology: onSentinel, on: onOwnOrLock, KnownBad: true, CaughtBy: "none",
+		Defaults: stockService.with(func(s *Spec) { s.SKUs, s.Customers, s.Retries = 4, sellsAgain, 8 }),
+		Claims:   soldWrong(blindLease, Holds),
+		lock:     lock.NewRedisLock, sale: stock.ReadBeforeLock, docs: []string{"RedisLock", "ReadBeforeLock"},
+	},
+	{
+		Name: "replica-read", Origin: "redis#6062",
+		Summary:  "reads the stock from a replica under a good lock, and sets what it worked out",
+		Topology: onSentinel, on: onLockOnly, Defaults: stockService, KnownBad: true, CaughtBy: "partition",
+		Claims: but(blindLease, map[string]Claim{
+			"none":      {Holds, Holds, MayBreak}, // when the next buyer is quicker than the replication
+			"partition": {MayBreak, Holds, Breaks},
+			"restart":   {Breaks, Holds, Breaks},
+		}),
+		lock: lock.NewRedisLock, sale: stock.ReplicaRead, docs: []string{"RedisLock", "ReplicaRead"},
+	},
+	{
+		Name: "get-lock-pool", Origin: "MySQL's GET_LOCK behind a pool of connections",
+		Summary:  "GET_LOCK and RELEASE_LOCK on whichever connection is free",
+		Topology: env.Topology{SQL: true}, on: onSQLOnly, KnownBad: true, CaughtBy: "none",
+		Defaults: stockService.with(func(s *Spec) { s.Work, s.PerHost, s.SKUs = sqlWork, 5, 4 }),
+		Claims:   everywhere(Claim{Breaks, Holds, MayBreak}),
+		lock:     lock.NewGetLockPool, sale: stock.Pooled, docs: []string{"GetLockPool", "Pooled"},
+	},
+}

@@ -1,0 +1,14 @@
+-- Leave the lock KEYS[1] as owner ARGV[1] once; on the last time delete it and
+-- wake the waiting by a message on channel ARGV[3]. Answers how often the
+-- owner is still in, or -1 if it was not.
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then
+	return -1
+end
+local count = redis.call('HINCRBY', KEYS[1], ARGV[1], -1)
+if count > 0 then
+	redis.call('PEXPIRE', KEYS[1], ARGV[2])
+	return count
+end
+redis.call('DEL', KEYS[1])
+redis.call('PUBLISH', ARGV[3], 'released')
+return 0
