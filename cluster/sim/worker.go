@@ -52,7 +52,7 @@ func (w *worker) launch(shared *local) {
 	e.Clock = &clock{s: c.s, host: h.host}
 	e.Rand = c.stream(streamWorker, uint64(w.number)<<32|uint64(h.starts))
 	e.Local = shared
-	e.Worker, e.Hostname, e.PID = w.number, h.host.name, 1
+	e.Worker, e.Hostname, e.PID, e.Life = w.number, h.host.name, 1, h.starts-1
 	e.Extending = func(string, string) func(time.Duration, error) { return func(time.Duration, error) {} }
 	e.Step = w.step
 	w.open, w.err = nil, nil
