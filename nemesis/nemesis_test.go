@@ -199,7 +199,7 @@ func sale(p histories.Process, op int64, key string, ok, work time.Duration) []h
 	return []histories.Event{
 		at(ok-2, histories.Event{Process: p, Type: histories.Invoke, F: histories.Sell, Op: op, Work: int64(work)}),
 		at(ok-1, histories.Event{Process: p, Type: histories.Invoke, F: histories.Acquire, Op: op + 1, Parent: op, Key: key}),
-		at(ok, histories.Event{Process: p, Type: histories.OK, F: histories.Acquire, Op: op + 1, Parent: op}),
+		at(ok, histories.Event{Process: p, Type: histories.OK, F: histories.Acquire, Op: op + 1}),
 	}
 }
 

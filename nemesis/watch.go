@@ -15,8 +15,13 @@ type Watch struct {
 	mu    sync.Mutex
 	asked map[string]int  // lock key → acquires in flight and holds
 	work  map[int64]int64 // open sell → how long it will work
-	key   map[int64]string
+	open  map[int64]begun // open acquires and releases; completions repeat nothing
 	armed *armed
+}
+
+type begun struct {
+	key    string
+	parent int64
 }
 
 type armed struct {
@@ -31,7 +36,7 @@ func (w *Watch) See(e histories.Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.asked == nil {
-		w.asked, w.work, w.key = map[string]int{}, map[int64]int64{}, map[int64]string{}
+		w.asked, w.work, w.open = map[string]int{}, map[int64]int64{}, map[int64]begun{}
 	}
 	w.match(e)
 	w.follow(e)
@@ -45,17 +50,17 @@ func (w *Watch) follow(e histories.Event) {
 		w.work[e.Op] = e.Work
 	case e.F == histories.Sell:
 		delete(w.work, e.Op)
-	case e.F == histories.Acquire && e.Type == histories.Invoke:
-		w.key[e.Op] = e.Key
-		w.asked[e.Key]++
-	case e.F == histories.Acquire && e.Type == histories.Fail:
-		w.drop(w.key[e.Op])
-		delete(w.key, e.Op)
-	case e.F == histories.Release && e.Type == histories.Invoke:
-		w.key[e.Op] = e.Key
-	case e.F == histories.Release && e.Type != histories.Invoke:
-		w.drop(w.key[e.Op])
-		delete(w.key, e.Op)
+	case e.F != histories.Acquire && e.F != histories.Release:
+	case e.Type == histories.Invoke:
+		w.open[e.Op] = begun{e.Key, e.Parent}
+		if e.F == histories.Acquire {
+			w.asked[e.Key]++
+		}
+	case e.F == histories.Release, e.Type == histories.Fail:
+		w.drop(w.open[e.Op].key)
+		delete(w.open, e.Op)
+	default: // granted, or unknown: taken until released
+		delete(w.open, e.Op)
 	}
 }
 
@@ -78,7 +83,7 @@ func (w *Watch) match(e histories.Event) {
 	if e.Process == histories.Nemesis {
 		want = histories.Info
 	}
-	e.Key = w.keyOf(e)
+	e = w.completed(e)
 	switch {
 	case e.Type != want,
 		a.Worker != nil && int(e.Process) != *a.Worker,
@@ -91,12 +96,12 @@ func (w *Watch) match(e histories.Event) {
 	}
 }
 
-// keyOf is the lock key of an event; completions carry none.
-func (w *Watch) keyOf(e histories.Event) string {
-	if e.Key == "" {
-		return w.key[e.Op]
+// completed is a completion with what its invocation said.
+func (w *Watch) completed(e histories.Event) histories.Event {
+	if b, ok := w.open[e.Op]; ok && e.Type != histories.Invoke {
+		e.Key, e.Parent = b.key, b.parent
 	}
-	return e.Key
+	return e
 }
 
 // arm begins to wait for t.
