@@ -43,7 +43,16 @@ func (r *run) verdict() *Verdict {
 // byTime puts the root first: what began first, and of what began together,
 // the lock before the use before the business.
 func byTime(a, b Violation) int {
-	return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.Property.rank(), b.Property.rank()), strings.Compare(a.Key, b.Key))
+	return cmp.Or(cmp.Compare(a.since(), b.since()), cmp.Compare(a.Property.rank(), b.Property.rank()), strings.Compare(a.Key, b.Key))
+}
+
+// since is the moment from which on the violation is a fact. That no order
+// fits is one only when the last of the operations is there.
+func (v *Violation) since() int64 {
+	if v.Property == LockNotLinearizable || v.Property == StockNotLinearizable {
+		return v.To
+	}
+	return v.From
 }
 
 // worse is the outcome that outranks the other.
@@ -181,8 +190,10 @@ func (r *run) counts() Counts {
 	for i := range r.h.Ops {
 		op := &r.h.Ops[i]
 		w := word{op.F, op.Outcome, ""}
-		if op.Outcome == histories.Fail && (op.Error == histories.Busy || op.Error == histories.SoldOut) {
-			w.reason = " " + op.Error
+		if saidBusy(op) {
+			w.reason = " " + histories.Busy
+		} else if op.Outcome == histories.Fail && op.Error == histories.SoldOut {
+			w.reason = " " + histories.SoldOut
 		}
 		if w != last {
 			words[last] += n

@@ -127,7 +127,7 @@ func (r *run) duplicateOrders(k *keyed) {
 func (r *run) duplicateOrder(k *keyed, o *order, times int32) {
 	v := Violation{Property: DuplicateOrder, Orders: []string{o.id}, Units: o.units() * int64(times-1)}
 	if o.first >= 0 {
-		v.From = k.stock[o.first].Call
+		v.From = k.stock[o.last].Call
 	} else if k.audit != nil {
 		v.From = k.audit.Time
 	}
@@ -137,9 +137,9 @@ func (r *run) duplicateOrder(k *keyed, o *order, times int32) {
 		ops := k.sellsOf(v.Orders[0])
 		r.blame(v, ops)
 		if len(ops) > 0 {
-			v.From, v.To = ops[0].Call, min(ops[len(ops)-1].Return, r.h.End)
+			v.To = min(ops[len(ops)-1].Return, r.h.End)
+			v.Faults = r.during(ops[0].Call, v.To)
 		}
-		v.Faults = r.during(v.From, v.To)
 		v.Cause, v.Because = whyTwice(ops)
 	})
 }

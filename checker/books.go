@@ -36,6 +36,7 @@ type order struct {
 	unknown int32 // sells of unknown outcome
 	cancels int32 // that said ok or may have acted
 	first   int32 // into keyed.stock: the first accepted sell, else the first unknown one; -1: none
+	last    int32 // into keyed.stock: the last sell that was accepted or is unknown
 }
 
 // accepted reports whether the shop has promised the units of this order.
@@ -116,6 +117,7 @@ func (b *books) sell(op *histories.Op, at int32) {
 		return
 	}
 	o := b.order(op.Order)
+	o.last = at
 	if op.Outcome == histories.Info {
 		o.unknown = bump(o.unknown)
 		if o.first < 0 {

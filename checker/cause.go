@@ -18,14 +18,14 @@ func (r *run) whyDoubleHold(k *keyed, a, b *hold) (Cause, string) {
 		return ReleasedByAnother, sprintf("%s released at %s what %s had held since %s",
 			workerName(op.Process), moment(op.Call), workerName(a.worker()), moment(a.from))
 	}
-	if t := a.acquire.Token; t != "" && t == b.acquire.Token {
-		return SharedOwner, sprintf("both call themselves %q, so the lock takes them for one", t)
-	}
 	if cause, because := r.whyLeaseEnded(k, a, b.from); cause != CauseUnknown {
 		return cause, because
 	}
 	if cause, because := r.whyForgotten("the lock", a.acquire.Call, b.from); cause != CauseUnknown {
 		return cause, because
+	}
+	if t := ownerOf(a.acquire); t != "" && t == ownerOf(b.acquire) {
+		return SharedOwner, sprintf("both call themselves %q, so the lock takes them for one", t)
 	}
 	if cause, because := r.whyMadeUp(a, b); cause != CauseUnknown {
 		return cause, because
@@ -35,6 +35,13 @@ func (r *run) whyDoubleHold(k *keyed, a, b *hold) (Cause, string) {
 			workerName(op.Process), moment(op.Call), workerName(a.worker()), moment(a.from))
 	}
 	return CauseUnknown, ""
+}
+
+// ownerOf is what a design wrote into the lock. The recorder adds "#op" to
+// tokens, so that each acquire's is unique.
+func ownerOf(acquire *histories.Op) string {
+	owner, _, _ := strings.Cut(acquire.Token, "#")
+	return owner
 }
 
 // releaseBetween is a release of another worker than a's, of an older hold,
@@ -244,10 +251,51 @@ func (r *run) whyOversold(k *keyed, a, b *histories.Op) (Cause, string) {
 			return r.whyDoubleHold(lock, x, y)
 		}
 	}
+	if cause, because := r.whyResumed(a, b); cause != CauseUnknown {
+		return cause, because
+	}
+	if cause, because := r.whyForgotten("what the store knew", min(a.Call, b.Call), max(a.Return, b.Return)); cause == LostAtFailover || cause == RestartedEmpty {
+		return cause, because
+	}
+	if read := r.oldRead(a, b); read != nil {
+		return OldStock, sprintf("%s was shown %s at %s, although only %s were left since %s",
+			workerName(read.Process), read.Value, moment(read.Return), a.Left, moment(a.Return))
+	}
 	if from, to, ok := r.accesses(a, b); ok {
 		return NotAtomic, sprintf("%s and %s both looked at the stock before either had changed it, %s", workerName(a.Process), workerName(b.Process), span(from, to))
 	}
-	return r.whyForgotten("what the store knew", min(a.Call, b.Call), max(a.Return, b.Return))
+	return CauseUnknown, ""
+}
+
+// whyResumed tells whether one of two sells went on under a lease that had
+// ended and was taken anew.
+func (r *run) whyResumed(sells ...*histories.Op) (Cause, string) {
+	for _, sell := range sells {
+		for h := range r.holdsOf(sell.ID) {
+			if h.resumed != nil {
+				return LeaseRanOut, sprintf("the lease of %s had ended, and its renewal at %s took the lock anew: what it had read before, it wrote then",
+					workerName(h.worker()), moment(h.resumed.Return))
+			}
+		}
+	}
+	return CauseUnknown, ""
+}
+
+// oldRead is a read of sell b that began after sell a had written, and still
+// shows more than a left; nil if there is none.
+func (r *run) oldRead(a, b *histories.Op) *histories.Op {
+	var written int64 = histories.Never
+	for _, step := range r.steps(a) {
+		if step.F == histories.Write && step.Outcome == histories.OK {
+			written = step.Return
+		}
+	}
+	for _, step := range r.steps(b) {
+		if step.F == histories.Read && step.Call > written && a.Left.Known && step.Value.Known && step.Value.N > a.Left.N {
+			return step
+		}
+	}
+	return nil
 }
 
 // bothHeld are holds of two sells on one key that overlap, the earlier first.

@@ -130,7 +130,7 @@ func faultSpans(marks []histories.Event) (spans []fault, roles []int) {
 func undoes(m, f *histories.Event) bool {
 	switch m.F {
 	case histories.Healthy:
-		return true
+		return m.Error == ""
 	case histories.Phase:
 		return m.Note == "final"
 	case histories.Start:
@@ -138,7 +138,7 @@ func undoes(m, f *histories.Event) bool {
 	case histories.Resume:
 		return f.F == histories.Pause && sameTargets(m, f)
 	case histories.Heal:
-		return f.F != histories.Kill && f.F != histories.Pause && (len(m.Targets) == 0 || len(f.Targets) == 0 || sameTargets(m, f))
+		return m.Error == "" && f.F != histories.Kill && f.F != histories.Pause && (len(m.Targets) == 0 || len(f.Targets) == 0 || sameTargets(m, f))
 	}
 	return false
 }

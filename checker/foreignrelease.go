@@ -15,11 +15,13 @@ import (
 // That alone is no proof: after a failover, B may believe in a lock that the
 // old master had, while A releases its own on the new one. So one of two
 // things must be certain besides: either the releaser's own lock cannot have
-// been there any more (its lease was over, or it had none), or there has
-// been one store all the time (no fault has hit a server yet) and B was
-// granted the lock after A: then A's was gone by then.
+// been there any more (its lease was over, or it had none), or the releaser
+// itself no longer believed to hold, and there has been one store all the
+// time (no fault has hit a server yet) and B was granted the lock after A:
+// then A's was gone by then.
 func (r *run) foreignReleases(k *keyed) {
 	own := map[histories.Process]*ownLock{}
+	believed := heldBy(k.holds)
 	var l leaders
 	next := 0
 	for _, op := range k.locks {
@@ -36,8 +38,12 @@ func (r *run) foreignReleases(k *keyed) {
 			l.see(&k.holds[next])
 		}
 		if op.Outcome == histories.OK {
-			if victim := l.other(op.Process); victim != nil && victim.to >= op.Return && victim.from < victim.to && r.foreign(mine, op, victim) {
+			if victim := l.other(op.Process); victim != nil && victim.to >= op.Return && victim.from < victim.to &&
+				r.foreign(mine, op, victim, believed.at(op.Process, op.Call) != nil) {
 				r.foreignRelease(k, mine, op, victim)
+				if !r.serversHurt(op.Return) {
+					own[victim.worker()].stolen(op)
+				}
 			}
 		}
 		mine.see(r, op)
@@ -50,6 +56,12 @@ type ownLock struct {
 	lease   int64         // from acquires and extends that said ok
 	ghost   int64         // from acquires of unknown outcome …
 	lands   int64         // … which may act until then
+	taken   *histories.Op // the foreign release that deleted it
+}
+
+// stolen notes that another worker's release has deleted this lock.
+func (o *ownLock) stolen(by *histories.Op) {
+	o.taken, o.lease = by, math.MinInt64
 }
 
 func (o *ownLock) see(r *run, op *histories.Op) {
@@ -64,7 +76,7 @@ func (o *ownLock) see(r *run, op *histories.Op) {
 	case op.Outcome == histories.OK:
 		o.lease = max(o.lease, end)
 		if op.F == histories.Acquire {
-			o.granted = op
+			o.granted, o.taken = op, nil
 		}
 	case op.F == histories.Extend:
 		o.lease = max(o.lease, end)
@@ -89,17 +101,16 @@ func (r *run) leaseEnd(op *histories.Op) int64 {
 // over reports whether the worker's own lock was certainly gone at t.
 func (o *ownLock) over(t int64) bool { return max(o.lease, o.ghost) < t }
 
-func (r *run) foreign(mine *ownLock, op *histories.Op, victim *hold) bool {
+func (r *run) foreign(mine *ownLock, op *histories.Op, victim *hold, believing bool) bool {
 	hurt := r.serversHurt(op.Return)
 	if mine.over(op.Call) {
 		return !hurt || op.Return < r.skewed // a skewed clock may make a lease last longer than its ttl
 	}
-	return !hurt && mine.granted != nil && mine.ghost < op.Call && mine.granted.Return <= victim.acquire.Call &&
-		(mine.granted.Token == "" || mine.granted.Token != victim.acquire.Token)
+	return !believing && !hurt && mine.granted != nil && mine.ghost < op.Call && mine.granted.Return <= victim.acquire.Call
 }
 
 func (r *run) foreignRelease(k *keyed, mine *ownLock, op *histories.Op, victim *hold) {
-	granted, over := mine.granted, r.spec.TTL > 0 && mine.lease != math.MinInt64 && mine.over(op.Call)
+	granted, taken, over := mine.granted, mine.taken, r.spec.TTL > 0 && mine.lease != math.MinInt64 && mine.over(op.Call)
 	v := Violation{Property: ForeignRelease, From: op.Call, To: op.Return, Ops: []int64{op.ID}}
 	r.add(k, v, func(v *Violation) {
 		v.Workers = []histories.Process{op.Process, victim.worker()}
@@ -110,6 +121,9 @@ func (r *run) foreignRelease(k *keyed, mine *ownLock, op *histories.Op, victim *
 		switch {
 		case granted == nil:
 			v.Because = sprintf("%s held nothing to release", workerName(op.Process))
+		case taken != nil:
+			v.Cause = ReleasedByAnother
+			v.Because = sprintf("%s had deleted the lock of %s at %s", workerName(taken.Process), workerName(op.Process), moment(taken.Call))
 		case over:
 			v.Cause = LeaseRanOut
 			v.Because = r.leaseStory(k, op.Process, granted, op.Call) + ", and its release did not look whose lock it was"

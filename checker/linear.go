@@ -35,13 +35,35 @@ var (
 )
 
 func (r *run) linearLock(ctx context.Context, k *keyed) {
-	end := beliefEnds(k.holds)
+	end, locks := beliefEnds(k.holds), namedReleases(k)
 	r.linear(ctx, k, linearity{
 		property: LockNotLinearizable,
-		ops:      len(k.locks),
-		exact:    func() (*contradiction, error) { return exactLock(k.locks, r.spec, end) },
-		search:   func(b bounds) (Outcome, string) { return searchLock(k.locks, r.spec, end, b) },
+		ops:      len(locks),
+		exact:    func() (*contradiction, error) { return exactLock(locks, r.spec, end) },
+		search:   func(b bounds) (Outcome, string) { return searchLock(locks, r.spec, end, b) },
 	})
+}
+
+// namedReleases gives releases that carry no token the token of their
+// worker's last grant, in copies: histories of others name tokens at the
+// grant only.
+func namedReleases(k *keyed) []*histories.Op {
+	ops, copied := k.locks, false
+	believed := heldBy(k.holds)
+	for i, op := range k.locks {
+		if op.F != histories.Release || op.Token != "" {
+			continue
+		}
+		if h := believed.last(op.Process, op.Call); h != nil && h.acquire.Token != "" {
+			if !copied {
+				ops, copied = slices.Clone(k.locks), true
+			}
+			named := *op
+			named.Token = h.acquire.Token
+			ops[i] = &named
+		}
+	}
+	return ops
 }
 
 func (r *run) linearStock(ctx context.Context, k *keyed) {
@@ -118,10 +140,18 @@ func (r *run) notLinearizable(k *keyed, p Property, c *contradiction) {
 	}
 	r.add(k, v, func(v *Violation) {
 		v.Faults = r.during(v.From, v.To)
+		var sells []*histories.Op
 		for _, id := range v.Ops {
-			if op := r.op(id); op != nil && !slices.Contains(v.Workers, op.Process) {
+			op := r.op(id)
+			if op != nil && !slices.Contains(v.Workers, op.Process) {
 				v.Workers = append(v.Workers, op.Process)
 			}
+			if op != nil && op.F == histories.Sell {
+				sells = append(sells, op)
+			}
+		}
+		if len(sells) == 2 {
+			v.Cause, v.Because = r.whyOversold(k, sells[0], sells[1])
 		}
 	})
 }

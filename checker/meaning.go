@@ -3,6 +3,7 @@ package checker
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lockcheck/lockcheck/histories"
 )
@@ -54,6 +55,10 @@ func failsOver(nemesis string) bool {
 	})
 }
 
+// longFault is how long a fault must last before nothing tried in it is a
+// sign of too little traffic: between two tries of a worker lies its work.
+const longFault = int64(time.Second)
+
 func (r *run) meant(f *fault, t traffic) string {
 	what := t.what
 	switch {
@@ -65,7 +70,7 @@ func (r *run) meant(f *fault, t traffic) string {
 		return sprintf("a fault was never undone: %s", faultStory(f))
 	case t.last < f.to:
 		return sprintf("no %s after a fault: %s", what, faultStory(f))
-	case !t.tried(f.from, f.to):
+	case f.to-f.from >= longFault && !t.tried(f.from, f.to):
 		return sprintf("nobody tried anything during a fault: %s", faultStory(f))
 	}
 	return ""

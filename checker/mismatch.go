@@ -130,7 +130,7 @@ func (r *run) leaked(k *keyed, gone, booked, units int64) {
 	v := Violation{Property: StockMismatch, Units: units, From: k.audit.Time, To: k.audit.Time}
 	suspects := r.actedTwice(k)
 	if len(suspects) > 0 {
-		v.From = suspects[0].Call
+		v.From = min(v.From, suspects[0].Return)
 		r.blame(&v, suspects)
 	}
 	r.add(k, v, func(v *Violation) {
@@ -167,7 +167,7 @@ func (r *run) invented(k *keyed, gone, booked, units int64) {
 	v := Violation{Property: StockMismatch, Units: units, From: k.audit.Time, To: k.audit.Time}
 	overwriters, first := sameLeft(k.stock)
 	if len(overwriters) > 0 {
-		v.From = overwriters[0].Call
+		v.From = min(v.From, overwriters[0].Return)
 		r.blame(&v, overwriters)
 	}
 	r.add(k, v, func(v *Violation) {

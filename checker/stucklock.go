@@ -3,6 +3,7 @@ package checker
 import (
 	"cmp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockcheck/lockcheck/histories"
@@ -42,11 +43,17 @@ func (r *run) stuckLocks(k *keyed) {
 func busyAcquires(k *keyed) []*histories.Op {
 	var busy []*histories.Op
 	for _, op := range k.locks {
-		if op.F == histories.Acquire && op.Outcome == histories.Fail && op.Error == histories.Busy {
+		if op.F == histories.Acquire && saidBusy(op) {
 			busy = append(busy, op)
 		}
 	}
 	return busy
+}
+
+// saidBusy reports whether an acquire failed because the lock was not to be
+// had. Designs may add why.
+func saidBusy(op *histories.Op) bool {
+	return op.Outcome == histories.Fail && strings.HasPrefix(op.Error, histories.Busy)
 }
 
 // taken is a span in which somebody may have the lock by right.
@@ -88,33 +95,6 @@ func (r *run) ended(op *histories.Op) int64 {
 		return op.Return
 	}
 	return firstFrom(r.deaths[op.Process], op.Call)
-}
-
-// heldBy finds holds by worker.
-type beliefIndex map[histories.Process][]*hold
-
-func heldBy(holds []hold) beliefIndex {
-	x := beliefIndex{}
-	for i := range holds {
-		p := holds[i].worker()
-		x[p] = append(x[p], &holds[i])
-	}
-	return x
-}
-
-// at is the last hold of p that began by t, if it lasts at t.
-func (x beliefIndex) at(p histories.Process, t int64) *hold {
-	list := x[p]
-	i, _ := slices.BinarySearchFunc(list, t, func(h *hold, t int64) int {
-		if h.from <= t {
-			return -1
-		}
-		return 1
-	})
-	if i > 0 && list[i-1].to >= t {
-		return list[i-1]
-	}
-	return nil
 }
 
 // stuckSearch goes over busy answers by Call.
@@ -201,7 +181,7 @@ func (s *stuckSearch) finish() {
 		s.report()
 		return
 	}
-	if s.answers == 0 || s.free == histories.Never || s.h.End > later(s.free, s.bound) {
+	if s.answers == 0 || s.free == histories.Never || s.grantedLater() || s.h.End > later(s.free, s.bound) {
 		return
 	}
 	if s.certain && s.answers > 1 {
@@ -209,6 +189,12 @@ func (s *stuckSearch) finish() {
 	}
 	s.k.found[StuckLock.rank()].unknown = sprintf("%s: busy although nobody held it, but the run ended %s later, within ttl + grace: too short to tell",
 		s.k.name, length(s.h.End-s.free))
+}
+
+// grantedLater reports whether somebody got the lock after the last busy
+// answer.
+func (s *stuckSearch) grantedLater() bool {
+	return slices.ContainsFunc(s.taken[s.next:], func(t taken) bool { return t.suspect.Outcome == histories.OK })
 }
 
 func (s *stuckSearch) report() {

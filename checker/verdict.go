@@ -105,6 +105,7 @@ const (
 	SharedOwner       Cause = "two workers with one owner id"
 	FailedOpen        Cause = "went on without the lock"
 	Evicted           Cause = "evicted"
+	OldStock          Cause = "read old stock"
 	RetriedBlind      Cause = "tried again after an unknown outcome"
 )
 

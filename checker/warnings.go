@@ -12,6 +12,8 @@ import (
 const (
 	lowSuccess = 95 // per cent of acquires that are not told busy
 	lowStock   = 5  // units
+
+	fewAcquires = 20 // of fewer, a rate tells nothing
 )
 
 // warnings are what is no violation, but worth a look.
@@ -33,10 +35,10 @@ func (r *run) lockBusy() Warning {
 				continue
 			}
 			granted += one(op.Outcome == histories.OK)
-			busy += one(op.Outcome == histories.Fail && op.Error == histories.Busy)
+			busy += one(saidBusy(op))
 		}
 	}
-	if busy == 0 || granted*100 >= (granted+busy)*lowSuccess {
+	if granted+busy < fewAcquires || granted*100 >= (granted+busy)*lowSuccess {
 		return Warning{}
 	}
 	return Warning{"lock-busy", sprintf("lock success rate %d %%, below %d %%: %s told busy", granted*100/(granted+busy), lowSuccess, count(busy, "acquire"))}
@@ -74,7 +76,7 @@ func (r *run) slowGrants() Warning {
 			}
 		}
 	}
-	if len(slow)*100 <= grants {
+	if grants < fewAcquires || len(slow)*100 <= grants {
 		return Warning{}
 	}
 	return Warning{"slow-grants", sprintf("%d of %d grants took longer than %s, the slowest %s", len(slow), grants, length(limit), length(slices.Max(slow)))}
@@ -96,7 +98,7 @@ func (r *run) renewalsMissed() Warning {
 	if missed == 0 {
 		return Warning{}
 	}
-	return Warning{"renewals-missed", sprintf("%d of %s did not succeed", missed, count(all, "renewal"))}
+	return Warning{"renewals-missed", sprintf("%d of %d renewals did not succeed", missed, all)}
 }
 
 // unitsInDoubt warns of units that left the stock without an order, where
