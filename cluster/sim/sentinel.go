@@ -118,7 +118,7 @@ func (x *sentinel) boot(bool) {
 		x.views = append(x.views, &view{node: n, link: x.net.caller(x.proc, n.host)})
 	}
 	x.reset()
-	x.s.every(sentinelTick, x.net.phase(sentinelTick), x.proc, x.tick)
+	x.s.every(sentinelTick, x.net.phase(pingPeriod), x.proc, x.tick)
 }
 
 func (x *sentinel) kill(mode string) {
