@@ -36,14 +36,7 @@ type lockGrouper struct {
 
 // lockNeeds reduces the operations of a key to the needs of their grants.
 func lockNeeds(ops []*histories.Op, spec histories.LockSpec, end func(*histories.Op) int64) ([]lockNeed, *contradiction, error) {
-	if end == nil {
-		end = func(acquire *histories.Op) int64 {
-			if acquire.Until.Known {
-				return acquire.Until.N
-			}
-			return histories.Never
-		}
-	}
+	end = orUntil(end)
 	g := groupLock(ops)
 	out := lockReducer{spec: spec, end: end, nameless: g.nameless, reused: g.reused, needs: make([]lockNeed, 0, len(g.groups))}
 	for i := range g.groups {
@@ -63,6 +56,19 @@ func lockNeeds(ops []*histories.Op, spec histories.LockSpec, end func(*histories
 		out.orphan(rel, g.failed[lockToken{rel.Process, rel.Token}])
 	}
 	return out.needs, out.c, nil
+}
+
+// orUntil is end, or each acquire's own until.
+func orUntil(end func(*histories.Op) int64) func(*histories.Op) int64 {
+	if end != nil {
+		return end
+	}
+	return func(acquire *histories.Op) int64 {
+		if acquire.Until.Known {
+			return acquire.Until.N
+		}
+		return histories.Never
+	}
 }
 
 // groupLock sorts acquires and releases into groups. Acquires that failed had

@@ -10,10 +10,10 @@ import (
 
 // Limits of the search for stock of several sizes. Beyond them it gives up.
 const (
-	maxKinds  = 8       // sizes and directions of unknown operations
-	maxPending   = 64      // operations open at one time
-	maxStates = 1 << 16 // at one time
-	maxSteps  = 1 << 23 // in all: about two seconds
+	maxKinds   = 8       // sizes and directions of unknown operations
+	maxPending = 64      // operations open at one time
+	maxStates  = 1 << 16 // at one time
+	maxSteps   = 1 << 23 // in all: about two seconds
 )
 
 // stockFrontier decides where the sweep cannot: sells of several sizes,
@@ -30,7 +30,7 @@ type stockFrontier struct {
 	states map[stockState]struct{}
 	open   returnHeap
 	slots  [maxPending]*histories.Op // open operations that are in states
-	used   uint64                 // slots that are
+	used   uint64                    // slots that are
 	slotOf map[*histories.Op]int
 	kinds  []int64 // change of the stock, of each kind of unknown operation
 	called [maxKinds]int32
