@@ -1,0 +1,232 @@
+package sql
+
+import "errors"
+
+// inserts is INSERT in all its forms, and REPLACE.
+func (s *Session) inserts(p *pending) (Result, error) {
+	sc := &scope{s: s, args: p.args}
+	if err := sc.bind(p.stmt); err != nil {
+		return Result{}, err
+	}
+	s.tx.use(sc.table, exclusive)
+	w := &p.work
+	if w.images == nil {
+		if err := sc.images(p); err != nil {
+			return Result{}, err
+		}
+	}
+	for ; w.next < len(w.images); w.next++ {
+		if err := sc.insertOne(p, w.images[w.next]); err != nil {
+			return Result{}, err
+		}
+		w.change, w.rows = nil, nil
+	}
+	if w.result.LastID != 0 {
+		s.lastID = w.result.LastID
+	}
+	return w.result, nil
+}
+
+// images computes the rows to be inserted.
+func (sc *scope) images(p *pending) error {
+	t, st := sc.table, p.stmt
+	columns := make([]int, 0, len(t.columns))
+	for _, name := range st.columns {
+		i, ok := t.column(name)
+		if !ok {
+			return unknownColumn(name, "INSERT INTO")
+		}
+		columns = append(columns, i)
+	}
+	if st.columns == nil {
+		for i := range t.columns {
+			columns = append(columns, i)
+		}
+	}
+	for n, exprs := range st.rows {
+		if len(exprs) != len(columns) {
+			return errorf(1136, "Column count doesn't match value count at row %d", n+1)
+		}
+		image, err := sc.image(p, columns, exprs, n+1)
+		if err != nil {
+			return err
+		}
+		p.work.images = append(p.work.images, image)
+	}
+	return nil
+}
+
+func (sc *scope) image(p *pending, columns []int, exprs []*expr, row int) ([]any, error) {
+	t := sc.table
+	image := make([]any, len(t.columns))
+	given := make([]bool, len(t.columns))
+	sc.row = image
+	for i, e := range exprs {
+		v, err := sc.eval(e)
+		if err != nil {
+			return nil, err
+		}
+		c := columns[i]
+		given[c] = true
+		if t.columns[c].auto && (v == nil || v == int64(0)) {
+			given[c] = false
+			continue
+		}
+		if image[c], err = t.columns[c].store(t, v, row); err != nil {
+			return nil, err
+		}
+	}
+	for i, c := range t.columns {
+		switch {
+		case c.auto:
+			sc.number(p, image, i, given[i])
+		case given[i]:
+		case c.hasDef:
+			var err error
+			if image[i], err = c.store(t, c.def, row); err != nil {
+				return nil, err
+			}
+		case c.notNull:
+			return nil, errorf(1364, "Field '%s' doesn't have a default value", c.name)
+		}
+	}
+	return image, sc.checked(image)
+}
+
+// number gives the AUTO_INCREMENT column its number. Numbers are never given
+// back, whatever becomes of the row.
+func (sc *scope) number(p *pending, image []any, column int, given bool) {
+	t := sc.table
+	if !given {
+		image[column] = t.nextID
+		if p.work.result.LastID == 0 {
+			p.work.result.LastID = t.nextID
+		}
+	}
+	if n, ok := image[column].(int64); ok && n >= t.nextID {
+		t.nextID = n + 1
+	}
+}
+
+// checked applies the CHECK constraints: NULL passes.
+func (sc *scope) checked(image []any) error {
+	row := sc.row
+	defer func() { sc.row = row }()
+	sc.row = image
+	for _, c := range sc.table.checks {
+		v, err := sc.eval(c.e)
+		if err != nil {
+			return err
+		}
+		if yes, known := truthOf(v); known && !yes {
+			return errorf(4025, "CONSTRAINT `%s` failed for `%s`.`%s`", c.name, Schema, sc.table.name)
+		}
+	}
+	return nil
+}
+
+// insertOne inserts one row, or does what the statement says about the row
+// that is in its way.
+func (sc *scope) insertOne(p *pending, image []any) error {
+	tx, w, st := sc.s.tx, &p.work, p.stmt
+	for {
+		if w.rows != nil { // the row in the way is known and being changed
+			return sc.collide(p, image)
+		}
+		if w.change == nil {
+			w.change = &change1{values: image, start: len(tx.undo), taking: st.update || st.replace}
+		}
+		err := tx.apply(sc.table, w.change)
+		var dup *duplicate
+		switch {
+		case err == nil:
+			w.result.Affected++
+			return nil
+		case !errors.As(err, &dup):
+			return err
+		}
+		tx.rollbackTo(w.change.start, true)
+		w.change = nil
+		switch {
+		case st.update || st.replace:
+			w.rows = []found{{record: dup.row}}
+			w.index = dup.index
+		case st.ignore:
+			return nil
+		default:
+			return dup.err
+		}
+	}
+}
+
+// collide updates the row in the way (ON DUPLICATE KEY UPDATE) or replaces
+// it. It is found by the key that collided, and locked on the way.
+func (sc *scope) collide(p *pending, image []any) error {
+	w := &p.work
+	if w.change == nil {
+		key, _ := w.index.prefix(image)
+		rows, err := sc.lockAll(plan{index: w.index, how: point, key: key}, nil, exclusive, -1)
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			panic("sql: the row in the way is gone although it is locked")
+		}
+		w.rows = rows
+	}
+	if p.stmt.replace {
+		return sc.replaceRow(p, image)
+	}
+	sc.fresh = image
+	changed, err := sc.updateOne(p, w.rows[0])
+	if changed {
+		w.result.Affected += 2
+	}
+	return err
+}
+
+// replaceRow changes the row in the way into the new one if no further key
+// can collide, else deletes it and tries again.
+func (sc *scope) replaceRow(p *pending, image []any) error {
+	w, tx := &p.work, sc.s.tx
+	last := sc.lastUnique() == w.index
+	if w.change == nil {
+		if last && sameRow(w.rows[0].values, image) {
+			w.result.Affected++
+			return nil
+		}
+		w.change = &change1{row: w.rows[0].record, old: w.rows[0].values, start: len(tx.undo), taking: true}
+		if last {
+			w.change.values = image
+		}
+	}
+	if err := tx.apply(sc.table, w.change); err != nil {
+		return err
+	}
+	w.result.Affected++
+	w.change, w.rows = nil, nil
+	if last {
+		w.result.Affected++
+		return nil
+	}
+	return sc.insertOne(p, image)
+}
+
+func (sc *scope) lastUnique() *index {
+	last := sc.table.primary()
+	for _, x := range sc.table.indexes {
+		if x.unique {
+			last = x
+		}
+	}
+	return last
+}
+
+func sameRow(a, b []any) bool {
+	for i := range a {
+		if !same(a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}

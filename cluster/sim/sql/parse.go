@@ -1,0 +1,417 @@
+package sql
+
+import (
+	"strings"
+	"time"
+)
+
+// statement is a parsed statement. Which fields it has depends on verb.
+type statement struct {
+	verb   string // "SELECT", "INSERT", "BEGIN", …
+	params int
+	table  string
+	bound  *table // that its columns were looked up in
+
+	columns []string // INSERT
+	rows    [][]*expr
+	sets    []set // UPDATE, ON DUPLICATE KEY UPDATE
+	ignore  bool
+	replace bool
+	update  bool // ON DUPLICATE KEY UPDATE
+
+	items   []*expr // SELECT
+	star    bool
+	where   *expr
+	order   []order
+	limit   *expr
+	locking bool
+	mode    mode
+	wait    time.Duration // for row locks; negative: as the session waits
+
+	create *createSpec
+	ifs    bool   // IF [NOT] EXISTS
+	name   string // SET: of what
+	value  *expr  // SET: to what
+	early  bool   // START TRANSACTION WITH CONSISTENT SNAPSHOT
+	silent bool   // DO: no rows
+	gets   int    // how often it calls GET_LOCK
+}
+
+type set struct {
+	name string
+	at   int
+	e    *expr
+}
+
+type order struct {
+	e    *expr
+	desc bool
+}
+
+// parseLimit is how many statements a server remembers.
+const parseLimit = 2000
+
+// parse answers the statement of a query, from memory if it can.
+func (db *DB) parse(query string) (*statement, error) {
+	if st := db.parsed[query]; st != nil {
+		return st, nil
+	}
+	toks, err := tokens(query)
+	if err != nil {
+		return nil, err
+	}
+	p := &parser{query: query, toks: toks, st: &statement{wait: -1}}
+	if err := p.statement(); err != nil {
+		return nil, err
+	}
+	if len(db.parsed) >= parseLimit {
+		clear(db.parsed)
+	}
+	db.parsed[query] = p.st
+	return p.st, nil
+}
+
+type parser struct {
+	query string
+	toks  []token
+	at    int
+	st    *statement
+}
+
+// verbs are the statements, by their first word.
+var verbs = map[string]func(*parser) error{
+	"SELECT": (*parser).selects, "DO": (*parser).does,
+	"INSERT": (*parser).insert, "REPLACE": (*parser).insert,
+	"UPDATE": (*parser).updates, "DELETE": (*parser).deletes,
+	"CREATE": (*parser).creates, "DROP": (*parser).drops, "TRUNCATE": (*parser).truncates,
+	"BEGIN": (*parser).begins, "START": (*parser).begins,
+	"COMMIT": (*parser).plain, "ROLLBACK": (*parser).plain,
+	"SET": (*parser).setting,
+}
+
+func (p *parser) statement() error {
+	t := p.peek()
+	parse := verbs[t.text]
+	if t.kind != wordToken || parse == nil {
+		if t.kind == wordToken {
+			return notModelled("%s", t.text)
+		}
+		return p.bad()
+	}
+	p.at++
+	p.st.verb = t.text
+	if err := parse(p); err != nil {
+		return err
+	}
+	p.accept(";")
+	if p.peek().kind != endToken {
+		return p.bad()
+	}
+	return nil
+}
+
+func (p *parser) peek() token { return p.toks[p.at] }
+
+func (p *parser) take() token {
+	t := p.toks[p.at]
+	if t.kind != endToken {
+		p.at++
+	}
+	return t
+}
+
+// accept takes the words or signs if they come next, all or none.
+func (p *parser) accept(words ...string) bool {
+	for i, w := range words {
+		if p.at+i >= len(p.toks) {
+			return false
+		}
+		if t := p.toks[p.at+i]; t.text != w || t.kind != wordToken && t.kind != signToken {
+			return false
+		}
+	}
+	p.at += len(words)
+	return true
+}
+
+func (p *parser) expect(words ...string) error {
+	if !p.accept(words...) {
+		return p.bad()
+	}
+	return nil
+}
+
+// bad is the syntax error at the next token.
+func (p *parser) bad() error { return syntaxNear(p.query[p.peek().at:]) }
+
+// reserved are the keywords that cannot be names here.
+var reserved = map[string]bool{
+	"SELECT": true, "FROM": true, "WHERE": true, "ORDER": true, "BY": true, "LIMIT": true, "FOR": true, "SET": true,
+	"AND": true, "OR": true, "NOT": true, "NULL": true, "IN": true, "IS": true, "BETWEEN": true, "VALUES": true,
+	"ON": true, "LOCK": true, "INTO": true, "GROUP": true, "JOIN": true, "UNION": true, "LIKE": true, "AS": true,
+	"KEY": true, "PRIMARY": true, "UNIQUE": true, "INDEX": true, "CHECK": true, "DEFAULT": true, "UPDATE": true,
+	"DESC": true, "ASC": true, "HAVING": true, "CREATE": true, "TABLE": true,
+}
+
+// ident reads a name.
+func (p *parser) ident() (string, error) {
+	t := p.peek()
+	if t.kind == nameToken || t.kind == wordToken && !reserved[t.text] {
+		p.at++
+		return t.raw, nil
+	}
+	return "", p.bad()
+}
+
+// list reads things in parentheses with commas between them.
+func (p *parser) list(one func() error) error {
+	if err := p.expect("("); err != nil {
+		return err
+	}
+	for {
+		if err := one(); err != nil {
+			return err
+		}
+		if !p.accept(",") {
+			return p.expect(")")
+		}
+	}
+}
+
+func (p *parser) names() (names []string, err error) {
+	err = p.list(func() error {
+		name, err := p.ident()
+		names = append(names, name)
+		return err
+	})
+	return names, err
+}
+
+func (p *parser) selects() error {
+	if err := p.items(); err != nil {
+		return err
+	}
+	if !p.accept("FROM") {
+		return nil
+	}
+	if err := p.from(); err != nil {
+		return err
+	}
+	return p.lockClause()
+}
+
+func (p *parser) does() error {
+	p.st.verb = "SELECT"
+	p.st.silent = true
+	return p.items()
+}
+
+func (p *parser) items() error {
+	if p.accept("*") {
+		p.st.star = true
+		return nil
+	}
+	for {
+		e, err := p.expr()
+		if err != nil {
+			return err
+		}
+		p.st.items = append(p.st.items, e)
+		if p.accept("AS") {
+			if _, err := p.ident(); err != nil {
+				return err
+			}
+		}
+		if !p.accept(",") {
+			return nil
+		}
+	}
+}
+
+// from reads what FROM, UPDATE and DELETE have in common after the table.
+func (p *parser) from() (err error) {
+	if p.st.table, err = p.ident(); err != nil {
+		return err
+	}
+	return p.conditions()
+}
+
+func (p *parser) conditions() (err error) {
+	if p.accept("WHERE") {
+		if p.st.where, err = p.expr(); err != nil {
+			return err
+		}
+	}
+	if p.accept("ORDER", "BY") {
+		for {
+			e, err := p.expr()
+			if err != nil {
+				return err
+			}
+			o := order{e: e, desc: p.accept("DESC")}
+			if !o.desc {
+				p.accept("ASC")
+			}
+			p.st.order = append(p.st.order, o)
+			if !p.accept(",") {
+				break
+			}
+		}
+	}
+	if p.accept("LIMIT") {
+		p.st.limit, err = p.primary()
+	}
+	return err
+}
+
+func (p *parser) lockClause() error {
+	switch {
+	case p.accept("FOR", "UPDATE"):
+		p.st.locking, p.st.mode = true, exclusive
+	case p.accept("LOCK", "IN", "SHARE", "MODE"):
+		p.st.locking, p.st.mode = true, shared
+	default:
+		return nil
+	}
+	switch {
+	case p.accept("NOWAIT"):
+		p.st.wait = 0
+	case p.accept("WAIT"):
+		n, ok := p.take().value.(int64)
+		if !ok {
+			return p.bad()
+		}
+		p.st.wait = time.Duration(n) * time.Second
+	case p.accept("SKIP"):
+		return notModelled("SKIP LOCKED")
+	}
+	return nil
+}
+
+func (p *parser) insert() (err error) {
+	p.st.replace = p.st.verb == "REPLACE"
+	p.st.verb = "INSERT"
+	p.st.ignore = p.accept("IGNORE")
+	p.accept("INTO")
+	if p.st.table, err = p.ident(); err != nil {
+		return err
+	}
+	if p.peek().text == "(" {
+		if p.st.columns, err = p.names(); err != nil {
+			return err
+		}
+	}
+	if !p.accept("VALUES") && !p.accept("VALUE") {
+		return notModelled("INSERT without VALUES")
+	}
+	for {
+		var row []*expr
+		err := p.list(func() error {
+			e, err := p.expr()
+			row = append(row, e)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		p.st.rows = append(p.st.rows, row)
+		if !p.accept(",") {
+			break
+		}
+	}
+	if p.accept("ON", "DUPLICATE", "KEY", "UPDATE") {
+		p.st.update = true
+		return p.assignments()
+	}
+	return nil
+}
+
+func (p *parser) assignments() error {
+	for {
+		name, err := p.ident()
+		if err != nil {
+			return err
+		}
+		if err := p.expect("="); err != nil {
+			return err
+		}
+		e, err := p.expr()
+		if err != nil {
+			return err
+		}
+		p.st.sets = append(p.st.sets, set{name: name, e: e})
+		if !p.accept(",") {
+			return nil
+		}
+	}
+}
+
+func (p *parser) updates() (err error) {
+	if p.st.table, err = p.ident(); err != nil {
+		return err
+	}
+	if err := p.expect("SET"); err != nil {
+		return err
+	}
+	if err := p.assignments(); err != nil {
+		return err
+	}
+	return p.conditions()
+}
+
+func (p *parser) deletes() error {
+	if err := p.expect("FROM"); err != nil {
+		return err
+	}
+	return p.from()
+}
+
+func (p *parser) plain() error {
+	p.accept("WORK")
+	return nil
+}
+
+func (p *parser) begins() error {
+	if p.st.verb == "START" {
+		if err := p.expect("TRANSACTION"); err != nil {
+			return err
+		}
+		p.st.verb = "BEGIN"
+		p.st.early = p.accept("WITH", "CONSISTENT", "SNAPSHOT")
+		p.accept("READ", "WRITE")
+	}
+	return p.plain()
+}
+
+// setting reads SET name = value. What changes nothing here is accepted:
+// SET NAMES, SET TRANSACTION ISOLATION LEVEL REPEATABLE READ.
+func (p *parser) setting() error {
+	session := p.accept("SESSION")
+	if p.accept("NAMES") {
+		for p.peek().kind != endToken {
+			p.at++
+		}
+		return nil
+	}
+	if p.accept("TRANSACTION") {
+		if p.accept("ISOLATION", "LEVEL", "REPEATABLE", "READ") {
+			return nil
+		}
+		return notModelled("SET TRANSACTION other than ISOLATION LEVEL REPEATABLE READ")
+	}
+	for !session && p.accept("@") {
+		p.accept("SESSION", ".")
+	}
+	t := p.take()
+	p.st.name = strings.ToLower(t.raw)
+	if err := p.expect("="); err != nil {
+		return err
+	}
+	if p.accept("ON") {
+		p.st.value = &expr{op: opValue, value: int64(1)}
+		return nil
+	}
+	var err error
+	p.st.value, err = p.expr()
+	return err
+}

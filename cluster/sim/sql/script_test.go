@@ -1,0 +1,283 @@
+package sql
+
+import (
+	"context"
+	gosql "database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A script is a list of steps "connection> statement" over several
+// connections. After each step a player says what became known: which
+// statements ended, and how, and which wait. Besides SQL there are the steps
+// (times out) and (killed).
+
+type step struct{ conn, text string }
+
+// player plays the steps of a script.
+type player interface {
+	// play does a step; lines are what became known, by connection.
+	play(step) (lines map[string]string)
+}
+
+func isQuery(text string) bool { return strings.HasPrefix(strings.ToUpper(text), "SELECT") }
+
+func changed(n int64) string { return fmt.Sprintf("ok, %d changed", n) }
+
+// table2text writes rows; a query without ORDER BY has none, so they are
+// sorted.
+func table2text(rows [][]any) string {
+	if len(rows) == 0 {
+		return "no rows"
+	}
+	var out []string
+	for _, row := range rows {
+		var cells []string
+		for _, v := range row {
+			switch v := v.(type) {
+			case nil:
+				cells = append(cells, "NULL")
+			case string:
+				cells = append(cells, fmt.Sprintf("%q", v))
+			default:
+				cells = append(cells, fmt.Sprint(v))
+			}
+		}
+		out = append(out, strings.Join(cells, ","))
+	}
+	slices.Sort(out)
+	return strings.Join(out, " | ")
+}
+
+const (
+	waits    = "waits"
+	timesOut = "(times out)"
+	killed   = "(killed)"
+	busy     = "is at work" // a step that the connection cannot do
+)
+
+// model plays on the simulated server.
+type model struct {
+	db       *DB
+	sessions map[string]*Session
+	query    map[string]string // what runs on a connection
+	woken    []*Session
+	// pick chooses who of several woken sessions goes on first; nil: who was
+	// woken first.
+	pick func(n int) int
+}
+
+func newModel() *model {
+	m := &model{sessions: map[string]*Session{}, query: map[string]string{}}
+	m.db = New(func() time.Time { return time.Unix(1_700_000_000, 123456000) })
+	m.db.OnWake = func(s *Session) { m.woken = append(m.woken, s) }
+	return m
+}
+
+func (m *model) session(conn string) *Session {
+	if m.sessions[conn] == nil {
+		m.sessions[conn] = m.db.Session()
+	}
+	return m.sessions[conn]
+}
+
+func (m *model) play(st step) map[string]string {
+	lines := map[string]string{}
+	s := m.session(st.conn)
+	switch st.text {
+	case timesOut:
+		s.TimeOut()
+		m.woken = append(m.woken, s)
+	case killed:
+		s.Kill()
+		lines[st.conn] = "connection lost"
+		delete(m.sessions, st.conn)
+	default:
+		if s.pending != nil {
+			return map[string]string{st.conn: busy}
+		}
+		m.query[st.conn] = st.text
+		result, err := s.Do(st.text)
+		m.report(lines, st.conn, result, err)
+	}
+	for len(m.woken) > 0 {
+		at := 0
+		if len(m.woken) > 1 && m.pick != nil {
+			at = m.pick(len(m.woken))
+		}
+		s := m.woken[at]
+		m.woken = slices.Delete(m.woken, at, at+1)
+		if s.Waiting() {
+			continue
+		}
+		result, err := s.Continue()
+		for conn, o := range m.sessions {
+			if o == s {
+				m.report(lines, conn, result, err)
+			}
+		}
+	}
+	return lines
+}
+
+func (m *model) report(lines map[string]string, conn string, result Result, err error) {
+	var blocked *Blocked
+	switch {
+	case errors.As(err, &blocked):
+		if lines[conn] = waits; blocked.Limit == 0 {
+			m.sessions[conn].TimeOut()
+			m.woken = append(m.woken, m.sessions[conn])
+		}
+	case err != nil:
+		lines[conn] = "error " + err.Error()
+	case isQuery(m.query[conn]):
+		lines[conn] = table2text(result.Rows)
+	default:
+		lines[conn] = changed(result.Affected)
+	}
+}
+
+// server plays on a real one.
+type server struct {
+	m       *mariadb
+	ctx     context.Context
+	conns   map[string]*gosql.Conn
+	ids     map[string]int64
+	running map[string]chan string
+}
+
+func newServer(t *testing.T, m *mariadb) *server {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	s := &server{m: m, ctx: ctx, conns: map[string]*gosql.Conn{}, ids: map[string]int64{}, running: map[string]chan string{}}
+	for _, q := range []string{"DROP DATABASE IF EXISTS " + Schema, "CREATE DATABASE " + Schema} {
+		if _, err := m.control.ExecContext(ctx, q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(func() {
+		defer cancel()
+		for name := range s.conns {
+			s.kill(name)
+		}
+	})
+	return s
+}
+
+func (s *server) conn(name string) *gosql.Conn {
+	if s.conns[name] == nil {
+		c, err := s.m.connect(s.ctx)
+		if err != nil {
+			panic(err)
+		}
+		s.conns[name] = c
+		var id int64
+		if err := c.QueryRowContext(s.ctx, "SELECT CONNECTION_ID()").Scan(&id); err != nil {
+			panic(err)
+		}
+		s.ids[name] = id
+	}
+	return s.conns[name]
+}
+
+func (s *server) kill(name string) {
+	_, _ = s.m.control.ExecContext(s.ctx, fmt.Sprintf("KILL %d", s.ids[name]))
+	if reply := s.running[name]; reply != nil {
+		<-reply
+		delete(s.running, name)
+	}
+	_ = s.conns[name].Close()
+	delete(s.conns, name)
+	gone := fmt.Sprintf("SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID=%d", s.ids[name])
+	for s.ctx.Err() == nil {
+		if n, err := s.m.ask(s.ctx, gone); err != nil || n == 0 {
+			return
+		}
+	}
+}
+
+// begin starts a step; it may go on in the background.
+func (s *server) begin(st step) {
+	c := s.conn(st.conn)
+	switch st.text {
+	case timesOut:
+	case killed:
+		s.kill(st.conn)
+	default:
+		reply := make(chan string, 1)
+		s.running[st.conn] = reply
+		go func() { reply <- run(s.ctx, c, st.text) }()
+	}
+}
+
+// end waits until nothing moves any more: as many statements wait as have not
+// ended. enough may be happy earlier than that is certain, or not yet.
+func (s *server) end(lines map[string]string, enough func(lines map[string]string, waiting []string) bool) error {
+	deadline := time.Now().Add(8 * time.Second)
+	for {
+		var waiting []string
+		for name, reply := range s.running {
+			select {
+			case text := <-reply:
+				lines[name] = text
+				delete(s.running, name)
+			default:
+				waiting = append(waiting, name)
+			}
+		}
+		slices.Sort(waiting)
+		n, err := s.m.waiting(s.ctx)
+		if err != nil {
+			return err
+		}
+		if n == len(waiting) && enough(lines, waiting) {
+			return nil
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("after %v: answered %v, waiting %v, %d wait according to the server", time.Since(deadline)+8*time.Second, lines, waiting, n)
+		}
+		time.Sleep(200 * time.Microsecond) // the server moves in real time
+	}
+}
+
+// follow plays a step on the real server and compares it with what the model
+// said.
+func (s *server) follow(st step, want map[string]string) error {
+	if want[st.conn] == busy {
+		return nil
+	}
+	s.begin(st)
+	got := map[string]string{}
+	if st.text == killed {
+		got[st.conn] = "connection lost"
+	}
+	var waitsFor []string
+	for conn, line := range want {
+		if line == waits {
+			waitsFor = append(waitsFor, conn)
+		}
+	}
+	var differ error
+	err := s.end(got, func(lines map[string]string, waiting []string) bool {
+		for _, conn := range waitsFor {
+			if !slices.Contains(waiting, conn) {
+				differ = fmt.Errorf("%s does not wait", conn)
+				return false
+			}
+		}
+		for conn, line := range want {
+			if line != waits && lines[conn] != line {
+				differ = fmt.Errorf("%s: server %q, model %q", conn, lines[conn], line)
+				return false
+			}
+		}
+		return len(lines)+len(waitsFor) == len(want)
+	})
+	if err != nil {
+		return fmt.Errorf("%w; %w; model said %v", err, differ, want)
+	}
+	return nil
+}

@@ -1,0 +1,216 @@
+package sql
+
+import (
+	"context"
+	gosql "database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/go-sql-driver/mysql"
+)
+
+// A real MariaDB server for the tests of this package, started once.
+
+// mariadb is a server in a directory of its own, reached by a socket.
+type mariadb struct {
+	dir     string
+	cmd     *exec.Cmd
+	db      *gosql.DB
+	control *gosql.Conn
+}
+
+var theServer struct {
+	once sync.Once
+	m    *mariadb
+	err  error
+}
+
+// TestMain ends the server that tests have started.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if s := theServer.m; s != nil {
+		s.stop()
+	}
+	os.Exit(code)
+}
+
+// real answers the server, or skips the test.
+func real(t *testing.T) *mariadb {
+	t.Helper()
+	if _, err := exec.LookPath("mariadbd"); err != nil {
+		t.Skip("mariadbd is not installed (Debian: mariadb-server)")
+	}
+	theServer.once.Do(func() { theServer.m, theServer.err = startMariaDB() })
+	if theServer.err != nil {
+		t.Fatal(theServer.err)
+	}
+	return theServer.m
+}
+
+func startMariaDB() (*mariadb, error) {
+	dir, err := os.MkdirTemp("", "lockcheck-sql")
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	install := exec.CommandContext(ctx, "mariadb-install-db", "--no-defaults", "--datadir="+dir+"/data",
+		"--auth-root-authentication-method=normal", "--skip-test-db", "--user="+os.Getenv("USER"))
+	install.Args = withUser(install.Args[:len(install.Args)-1])
+	if out, err := install.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("mariadb-install-db: %w\n%s", err, out)
+	}
+	m := &mariadb{dir: dir}
+	if err := m.start(ctx); err != nil {
+		m.stop()
+		return nil, err
+	}
+	return m, nil
+}
+
+// withUser lets the server run as root where that is who runs the tests.
+func withUser(args []string) []string {
+	if os.Geteuid() == 0 {
+		return append(args, "--user=root")
+	}
+	return args
+}
+
+func (m *mariadb) start(ctx context.Context) error {
+	log, err := os.Create(filepath.Join(m.dir, "log"))
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	args := withUser([]string{"--no-defaults", "--datadir=" + m.dir + "/data", "--socket=" + m.dir + "/s", "--pid-file=" + m.dir + "/pid",
+		"--skip-networking", "--skip-grant-tables", "--performance-schema=OFF", "--innodb-buffer-pool-size=32M",
+		"--innodb-log-file-size=16M", "--innodb-flush-log-at-trx-commit=1", "--character-set-server=utf8mb4"})
+	m.cmd = exec.Command("mariadbd", args...)
+	m.cmd.Stdout, m.cmd.Stderr = log, log
+	m.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := m.cmd.Start(); err != nil {
+		return err
+	}
+	c := mysql.NewConfig()
+	c.Net, c.Addr, c.User, c.InterpolateParams = "unix", m.dir+"/s", "root", true
+	c.Logger = &mysql.NopLogger{}
+	connector, err := mysql.NewConnector(c)
+	if err != nil {
+		return err
+	}
+	m.db = gosql.OpenDB(connector)
+	for {
+		if m.control, err = m.db.Conn(ctx); err == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			text, _ := os.ReadFile(log.Name())
+			return fmt.Errorf("mariadbd did not come up: %w\n%s", err, text)
+		}
+	}
+	_, err = m.control.ExecContext(ctx, "CREATE DATABASE IF NOT EXISTS "+Schema)
+	return err
+}
+
+// kill ends the server as kill -9 does.
+func (m *mariadb) kill() {
+	_ = m.cmd.Process.Kill()
+	_ = m.cmd.Wait()
+	_ = m.db.Close()
+}
+
+func (m *mariadb) stop() {
+	if m.cmd != nil && m.cmd.Process != nil {
+		m.kill()
+	}
+	_ = os.RemoveAll(m.dir)
+}
+
+// connect opens a connection of its own.
+func (m *mariadb) connect(ctx context.Context) (*gosql.Conn, error) {
+	c, err := m.db.Conn(ctx)
+	if err == nil {
+		_, err = c.ExecContext(ctx, "USE "+Schema)
+	}
+	return c, err
+}
+
+// ask is one number from the control connection.
+func (m *mariadb) ask(ctx context.Context, query string) (n int, err error) {
+	err = m.control.QueryRowContext(ctx, query).Scan(&n)
+	return n, err
+}
+
+// waiting is how many statements wait for row locks and user locks.
+func (m *mariadb) waiting(ctx context.Context) (int, error) {
+	rows, err := m.ask(ctx, "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME='INNODB_ROW_LOCK_CURRENT_WAITS'")
+	if err != nil {
+		return 0, err
+	}
+	names, err := m.ask(ctx, "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE='User lock'")
+	return rows + names, err
+}
+
+// run sends one statement and says how it ended.
+func run(ctx context.Context, c *gosql.Conn, query string) string {
+	if isQuery(query) {
+		return runQuery(ctx, c, query)
+	}
+	result, err := c.ExecContext(ctx, query)
+	if err != nil {
+		return failure(err)
+	}
+	n, err := result.RowsAffected()
+	if err != nil {
+		return failure(err)
+	}
+	return changed(n)
+}
+
+func runQuery(ctx context.Context, c *gosql.Conn, query string) string {
+	rows, err := c.QueryContext(ctx, query)
+	if err != nil {
+		return failure(err)
+	}
+	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return failure(err)
+	}
+	var out [][]any
+	for rows.Next() {
+		row := make([]any, len(columns))
+		cells := make([]any, len(columns))
+		for i := range row {
+			cells[i] = &row[i]
+		}
+		if err := rows.Scan(cells...); err != nil {
+			return failure(err)
+		}
+		for i, v := range row {
+			if b, ok := v.([]byte); ok {
+				row[i] = string(b)
+			}
+		}
+		out = append(out, row)
+	}
+	if err := rows.Err(); err != nil {
+		return failure(err)
+	}
+	return table2text(out)
+}
+
+func failure(err error) string {
+	var reply *mysql.MySQLError
+	if errors.As(err, &reply) && reply.Number != 1317 { // 1317: killed
+		return fmt.Sprintf("error %d %s", reply.Number, reply.Message)
+	}
+	return "connection lost"
+}
