@@ -84,8 +84,10 @@ type Cluster interface {
 	AwaitWorkers(ctx context.Context, limit time.Duration) (killed []string, err error)
 
 	// Inject does a fault and looks whether it bit. Roles in the fault are
-	// resolved: "master", "replicas", "sentinels", "workers", "half-workers",
-	// "stock", "sql", "locks" (every node of the lock service).
+	// resolved: "master", "old-master" (the last one that was hit),
+	// "replicas", "one-replica", "other-replicas", "sentinels", "workers",
+	// "half-workers", "stock", "sql", "locks" (every node of the lock
+	// service), "key:K" (the server that has key K).
 	// ErrUnavailable: this cluster cannot have it.
 	Inject(ctx context.Context, f histories.Fault) (Effect, error)
 	// Heal undoes every fault: starts, resumes, reconnects, sets clocks right.

@@ -17,7 +17,8 @@ var Catalogue = []Nemesis{
 		Summary: "cut the replicas off, wait for the grant of a free key, kill the master, let Sentinel promote, bring the old master back",
 		Needs:   needReplicas,
 		Variants: []Variant{
-			{Name: "lost-grant", Plan: lostGrant},
+			{Name: "lost-grant", Fits: doesNotWait, Plan: lostGrant},
+			{Name: "stale-replica", Fits: waits, Plan: staleReplica},
 		},
 	},
 	{
@@ -119,6 +120,8 @@ func hasReplicas(p Params) bool   { return p.Replicas }
 func hasLockServer(p Params) bool { return p.Servers > 0 }
 func hasServer(p Params) bool     { return p.Servers > 0 || p.SQL }
 func onlySQL(p Params) bool       { return p.Servers == 0 && p.SQL }
+func waits(p Params) bool         { return p.Waits }
+func doesNotWait(p Params) bool   { return !p.Waits }
 func hasLease(p Params) bool      { return p.TTL > 0 }
 
 func need(fits func(Params) bool, why string) func(Params) error {

@@ -28,6 +28,7 @@ func TestEveryPlanIsAValidScheduleAndOneSeedMakesOnePlan(t *testing.T) {
 			t.Run(n.Name+"/"+only, func(t *testing.T) {
 				p, q := params(7), params(7)
 				p.Only, q.Only = only, only
+				p.Waits, q.Waits = only == "stale-replica", only == "stale-replica"
 				p.Replicas = only != "restart-keep"
 				q.Replicas = p.Replicas
 				if only == "restart-keep" {

@@ -77,6 +77,22 @@ func lostGrant(p Params) []Step {
 	}
 }
 
+// staleReplica: one replica acknowledges the grant, the other, which the
+// master cannot reach, is promoted: WAIT is no quorum.
+//
+//	one-replica     ── has it ── cut off from the sentinels
+//	other-replicas  ── cut from the master ─────────── promoted ── grant to B
+//	master             grant to A ── killed
+func staleReplica(p Params) []Step {
+	return []Step{
+		step(histories.Fault{F: histories.Partition, From: []string{"master"}, To: []string{"other-replicas"}}),
+		step(histories.Fault{F: histories.Partition, From: []string{"one-replica"}, To: []string{"sentinels", "other-replicas"}}),
+		on(longGrant(p, true), histories.Fault{F: histories.Kill, Targets: []string{KeyMaster}}),
+		{On: promoted, Fault: histories.Fault{F: histories.Heal}},
+		after(time.Second, histories.Fault{F: histories.Start, Targets: []string{"old-master"}}),
+	}
+}
+
 func killServer(mode string) func(Params) []Step {
 	return func(p Params) []Step {
 		target := p.server()

@@ -24,6 +24,7 @@ type Design struct {
 	Lock     histories.LockSpec // what the lock promises; ttl and grace come from the Spec
 	Claims   map[string]Claim   // by nemesis, see Design.Claim
 	KnownBad bool               // wrong on purpose
+	Waits    bool               // a grant waits for a replica
 	CaughtBy string             // the nemesis that shows a known-bad design
 	Control  bool               // must hold under every fault that it claims to bear
 

@@ -50,21 +50,21 @@ var ofArticles = []Design{
 	{
 		Name: "stock-lock", Origin: "article 2",
 		Summary:  "SET NX PX 3000, a retry every 5 ms for 100 ms, compare-and-delete in Lua",
-		Topology: onSentinel, on: onOwnOrLock, Claims: blindLease,
+		Topology: onSentinel, on: onOwnOrLock, Claims: briefLease,
 		Defaults: Spec{TTL: 3 * time.Second, RetryDelay: 5 * time.Millisecond, Wait: 100 * time.Millisecond, Jitter: -1},
 		lock:     lock.NewStockLock, sale: stock.Locked, docs: []string{"StockLock", "Locked"},
 	},
 	{
 		Name: "stock-lock-backoff", Origin: "article 2, on hz",
 		Summary:  "stock-lock, waiting longer by exponential back-off with jitter",
-		Topology: onSentinel, on: onOwnOrLock, Claims: blindLease,
+		Topology: onSentinel, on: onOwnOrLock, Claims: briefLease,
 		Defaults: Spec{TTL: 3 * time.Second, RetryDelay: 5 * time.Millisecond, Wait: time.Second, Jitter: time.Second},
 		lock:     lock.NewStockLockBackoff, sale: stock.Locked, docs: []string{"StockLockBackoff", "Locked"},
 	},
 	{
 		Name: "spin-lock", Origin: "article 1, §4",
 		Summary:  "poll every 10 ms for up to 2 s, behind a queue inside the process",
-		Topology: onSentinel, on: onOwnOrLock, Claims: blindLease,
+		Topology: onSentinel, on: onOwnOrLock, Claims: briefLease,
 		Defaults: Spec{TTL: 3 * time.Second, RetryDelay: 10 * time.Millisecond, Wait: 2 * time.Second, Jitter: -1, PerHost: 5},
 		lock:     lock.NewSpinLock, sale: stock.Locked, docs: []string{"SpinLock", "Locked"},
 	},
@@ -198,7 +198,7 @@ var highAvailability = []Design{
 		lock: lock.NewRedlock, sale: stock.Attentive, docs: []string{"Redlock", "Attentive"},
 	},
 	{
-		Name: "wait-lock", Origin: "article 2",
+		Name: "wait-lock", Origin: "article 2", Waits: true,
 		Summary:  "SET NX on a replicated master, then WAIT; too few acknowledgements: not acquired",
 		Topology: onSentinel, on: onOwnOrLock, Defaults: stockService,
 		Claims: but(blindLease, map[string]Claim{
@@ -207,7 +207,7 @@ var highAvailability = []Design{
 		lock: lock.NewWaitLock, sale: stock.Locked, docs: []string{"WaitLock", "Locked"},
 	},
 	{
-		Name: "cluster-lock", Origin: "article 2",
+		Name: "cluster-lock", Origin: "article 2", Waits: true,
 		Summary:  "wait-lock on a Redis Cluster of three masters with a replica each",
 		Topology: env.Topology{Lock: env.RedisCluster}, on: onOwnOnly, Defaults: stockService,
 		Claims: but(blindLease, map[string]Claim{

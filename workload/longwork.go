@@ -2,7 +2,7 @@ package workload
 
 import "time"
 
-// LongWork is what counts as a long business step: half-way through the
+// LongWork is what counts as a long business step: the upper fifth of the
 // longest part of the Work distribution. Aimed faults wait for a step of that
 // length, so that it is still under way when the fault has had its effect.
 func (s Spec) LongWork() time.Duration {
@@ -16,5 +16,5 @@ func (s Spec) LongWork() time.Duration {
 			longest = p
 		}
 	}
-	return time.Duration(longest.From + (longest.To-longest.From)/2)
+	return time.Duration(longest.From + (longest.To-longest.From)*4/5)
 }

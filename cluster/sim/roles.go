@@ -72,13 +72,8 @@ func (c *simulation) role(name string) ([]target, error) {
 		if c.site.oldMaster != nil {
 			out = append(out, c.site.oldMaster)
 		}
-	case "replicas":
-		masters := c.masters()
-		for _, n := range c.site.redis {
-			if c.replicated() && !slices.Contains(masters, n) {
-				out = append(out, n)
-			}
-		}
+	case "replicas", "one-replica", "other-replicas":
+		out = c.replicas(name)
 	case "locks":
 		for _, n := range c.site.redis {
 			out = append(out, n)
@@ -102,6 +97,24 @@ func (c *simulation) role(name string) ([]target, error) {
 		return nil, fmt.Errorf("%w: no %s in this topology", cluster.ErrUnavailable, name)
 	}
 	return out, nil
+}
+
+// replicas are the servers that follow a master: all, the first, or the rest.
+func (c *simulation) replicas(role string) []target {
+	var out []target
+	masters := c.masters()
+	for _, n := range c.site.redis {
+		if c.replicated() && !slices.Contains(masters, n) {
+			out = append(out, n)
+		}
+	}
+	switch {
+	case role == "one-replica":
+		return out[:min(1, len(out))]
+	case role == "other-replicas":
+		return out[min(1, len(out)):]
+	}
+	return out
 }
 
 // named finds a server or a worker by its name; "stock", "sql" and "queue"

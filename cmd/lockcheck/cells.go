@@ -210,12 +210,12 @@ func (f *runFlags) runCells(ctx context.Context, p cluster.Provider, cells []tab
 func (f *runFlags) runCell(ctx context.Context, p cluster.Provider, c tableCell, progress *progress) tableResult {
 	r := tableResult{tableCell: c}
 	r.cell = report.Cell{Design: c.design.Name, Nemesis: c.nemesis, Skipped: c.na, Claims: promises(claimOf(c.design, c.nemesis))}
-	for n := range f.repeats() {
+	for n := range f.repeats(c) {
 		if ctx.Err() != nil || c.na != "" {
 			break
 		}
 		seed := f.seed + uint64(n)
-		progress.begin(c, n+1, f.repeats(), seed)
+		progress.begin(c, n+1, f.repeats(c), seed)
 		j, err := f.once(ctx, p, c, n, progress)
 		if j != nil && j.Verdict != nil {
 			r.take(j)

@@ -85,7 +85,7 @@ func newRunFlags(a *app, verb string) *runFlags {
 	s.StringVar(&f.variant, "variant", "", "play only this variant of the nemesis (lockcheck list NEMESIS)")
 	s.StringVar(&f.cluster, "cluster", onSim, "sim (simulated, virtual time) or docker (real servers)")
 	s.Uint64Var(&f.seed, "seed", 0, "decides everything random (default: a new one, printed first)")
-	s.IntVar(&f.runs, "runs", 0, "runs of a cell, with new seeds, until one is invalid (default: sim 3, docker 1)")
+	s.IntVar(&f.runs, "runs", 0, "runs of a cell, with new seeds, until one is invalid (default: sim 3, or 20 where a design claims to break; docker 1)")
 	s.DurationVar(&f.timeLimit, "time-limit", 30*time.Second, "how long faults go on in a run")
 	s.DurationVar(&f.interval, "interval", 0, "between two faults (default 9s)")
 	s.StringVar(&f.schedule, "schedule", "", "replay the fault schedule in this file")
@@ -109,7 +109,7 @@ func specFlags(s *pflag.FlagSet, w *workload.Spec) {
 	s.Int64Var(&w.Stock, "stock", 0, "units in a SKU's batch (default 5)")
 	s.StringVar(&w.Qty, "qty", "", `units of an order (default "1,10%:2")`)
 	s.IntVar(&w.Customers, "customers", 0, "customers, who buy a batch once each (default: every order its own)")
-	s.StringVar(&w.Work, "work", "", `time inside the critical section (default "1ms-20ms,10%:40%ttl-70%ttl")`)
+	s.StringVar(&w.Work, "work", "", `time inside the critical section (default "1ms-20ms,10%:55%ttl-85%ttl")`)
 	s.StringVar(&w.Think, "think", "", `time between two purchases (default "2ms-20ms")`)
 	s.StringVar(&w.StockOn, "stock-on", "", "own (a Redis of its own), lock (on the lock's master) or sql")
 	s.StringVar(&w.LockKey, "lock-key", "", "grain of the lock: category, sku, user-sku or segment")
@@ -185,13 +185,17 @@ func (f *runFlags) provider(ctx context.Context) (cluster.Provider, error) {
 	return docker.New(ctx, docker.Config{Image: f.image})
 }
 
-// repeats is how often a cell is run at most.
-func (f *runFlags) repeats() int {
+// repeats is how often a cell is run at most: often enough to find what the
+// design claims to suffer, which some faults show in few runs only.
+func (f *runFlags) repeats(c tableCell) int {
+	claim := claimOf(c.design, c.nemesis)
 	switch {
 	case f.runs > 0:
 		return f.runs
 	case f.cluster == onDocker:
 		return 1
+	case claim.Lock == workload.Breaks || claim.Use == workload.Breaks || claim.Business == workload.Breaks:
+		return 20
 	}
 	return 3
 }
