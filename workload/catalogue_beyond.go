@@ -32,7 +32,7 @@ var inSQL = []Design{
 	{
 		Name: "conditional-update", Origin: "beyond the articles",
 		Summary:  "UPDATE … WHERE stock >= n and a unique order id in one transaction",
-		Topology: env.Topology{SQL: true}, on: onSQLOnly, Defaults: Spec{Work: "1ms-20ms", Customers: sellsAgain},
+		Topology: env.Topology{SQL: true}, on: onSQLOnly, Defaults: Spec{Work: "1ms-20ms", Think: busyShop, Customers: sellsAgain},
 		Lock: noLock, Claims: everywhere(allHold), Control: true,
 		sale: stock.Conditional, docs: []string{"Conditional"},
 	},

@@ -111,6 +111,12 @@ var blindLease = map[string]Claim{
 	"delay": allHold, "cut-connection": allHold,
 }
 
+// briefLease are the claims of a blind lease whose ttl is about as long as a
+// failover takes: most holds are over before the new master grants again.
+var briefLease = but(blindLease, map[string]Claim{
+	"failover": {MayBreak, Holds, MayBreak},
+})
+
 // noticedLease are the claims of a lease lock that is renewed and tells its
 // worker of a loss: until then its worker believes.
 var noticedLease = but(blindLease, map[string]Claim{

@@ -1,161 +1,212 @@
 package workload_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
+	"github.com/lockcheck/lockcheck/checker"
+	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/cluster/sim"
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/workload"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
-// run runs a spec to its end on a fake Redis and answers all events.
-func run(t *testing.T, s workload.Spec) (events []histories.Event) {
+// run runs a spec without faults on a simulated cluster and answers what was
+// recorded.
+func run(t *testing.T, s workload.Spec) *histories.History {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		ctx := t.Context()
-		clock := fakeClock{time.Now()}
-		lock, stock := newFakeRedis(), newFakeRedis()
-		wire := &fakeWire{clock: clock}
-		s, err := s.Resolved()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if s.StockOn == workload.OnLock {
-			stock = lock
-		}
-		director := fakeEnv(0, clock, lock, stock)
-		if err := workload.Setup(ctx, director, s); err != nil {
-			t.Fatal(err)
-		}
-		spec, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ended := make(chan error)
-		for i := range s.Workers {
-			go func() { ended <- workload.Program(ctx, spec, fakeEnv(i, clock, lock, stock), wire) }()
-		}
-		time.Sleep(s.TimeLimit)
-		wire.enter(env.Quiet)
-		time.Sleep(s.TTL)
-		wire.enter(env.Final)
-		time.Sleep(3 * (s.TTL + s.Grace + s.MaxDelay))
-		wire.enter(env.Done)
-		for range s.Workers {
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
-		}
-		audits, err := workload.Audit(ctx, director, s, stockKeys(wire.events))
-		if err != nil {
-			t.Fatal(err)
-		}
-		events = append(wire.events, audits...)
+	ctx := t.Context()
+	s, err := s.Resolved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := s.Header()
+	header.Nemesis = "none"
+	var lines bytes.Buffer
+	recorder, err := histories.NewRecorder(&lines, header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := sim.New(sim.Config{}).Cell(ctx, cluster.Options{
+		Topology: s.Topology(), Seed: s.Seed, Program: workload.Program, Spec: spec,
+		Workers: s.Workers, PerHost: s.PerHost, Emit: recorder.Record,
 	})
-	return events
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Run(ctx, func(ctx context.Context) error { return direct(ctx, c, s, recorder) }); err != nil {
+		t.Fatal(err)
+	}
+	h, err := histories.ReadJSON(&lines)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
 }
 
-// stockKeys are the keys of all sells.
-func stockKeys(events []histories.Event) []string {
-	var keys []string
-	for _, e := range events {
-		if e.F == histories.Sell && e.Key != "" && !slices.Contains(keys, e.Key) {
-			keys = append(keys, e.Key)
+// direct is a run without faults.
+func direct(ctx context.Context, c cluster.Cluster, s workload.Spec, recorder *histories.Recorder) error {
+	sold := map[string]bool{}
+	recorder.Observe(func(e histories.Event) {
+		if e.F == histories.Sell && e.Key != "" {
+			sold[e.Key] = true
+		}
+	})
+	if err := workload.Setup(ctx, c.Env(), s); err != nil {
+		return err
+	}
+	if err := c.StartWorkers(ctx); err != nil {
+		return err
+	}
+	for _, step := range []struct {
+		phase env.Phase
+		long  time.Duration
+	}{{env.Running, s.TimeLimit}, {env.Quiet, s.TTL}, {env.Final, 2 * (s.TTL + s.Grace + s.MaxDelay)}, {env.Done, 0}} {
+		c.SetPhase(step.phase)
+		if err := c.Sleep(ctx, step.long); err != nil {
+			return err
 		}
 	}
-	return keys
+	if killed, err := c.AwaitWorkers(ctx, time.Minute); err != nil || len(killed) > 0 {
+		return fmt.Errorf("workers %v did not end: %w", killed, err)
+	}
+	keys := make([]string, 0, len(sold))
+	for key := range sold {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	audits, err := workload.Audit(ctx, c.Env(), s, keys)
+	for _, e := range audits {
+		recorder.Record(e)
+	}
+	return err
 }
 
-// oversold counts units in orders beyond the stock there was.
-func oversold(events []histories.Event, initial int64) (units int64) {
-	for _, e := range events {
-		if e.F == histories.Audit {
-			sold := int64(0)
-			for _, o := range e.Orders {
-				sold += o.Qty
-			}
-			units += max(0, sold-initial)
+// judge compares a verdict with a claim, level by level.
+func judge(v *checker.Verdict, c workload.Claim) (problems []string) {
+	for level, promise := range map[checker.Level]workload.Promise{
+		checker.LockLevel: c.Lock, checker.UseLevel: c.Use, checker.BusinessLevel: c.Business,
+	} {
+		got := v.Levels[level]
+		if promise == workload.Holds && got == checker.Invalid || promise == workload.Breaks && got != checker.Invalid {
+			problems = append(problems, fmt.Sprintf("%s is %s, claimed: %v", level, got, promise))
 		}
 	}
-	return units
+	return problems
 }
 
-func TestDesignsWithoutFaults(t *testing.T) {
+func TestWithoutFaultsEveryDesignIsWhatItClaims(t *testing.T) {
 	for _, d := range workload.Designs() {
 		t.Run(d.Name, func(t *testing.T) {
-			events := run(t, workload.Spec{Design: d.Name, TimeLimit: 20 * time.Second})
-			over := oversold(events, 5)
-			if want := d.Claims["none"].Business == workload.Breaks; (over > 0) != want {
-				t.Errorf("oversold %d units, want some: %v", over, want)
+			t.Parallel()
+			h := run(t, workload.Spec{Design: d.Name, TimeLimit: 20 * time.Second})
+			v := checker.Check(t.Context(), h, checker.Options{RecheckTime: -1})
+			for _, p := range judge(v, d.Claim("none")) {
+				t.Error(p)
 			}
-			if n := count(events, histories.Sell, histories.OK); n < 200 {
-				t.Errorf("%d sells in 20 s: too few to mean anything", n)
+			for _, w := range v.Violations {
+				t.Logf("%s: %s", w.Property, w.Summary)
 			}
-			wellFormed(t, events)
+			if v.Outcome == checker.Unknown && d.Name != "nested-deadlock" {
+				t.Errorf("unknown: %s", v.Reason)
+			}
+			wellFormed(t, h)
 		})
 	}
 }
 
-func count(events []histories.Event, f string, typ histories.Type) (n int) {
-	for _, e := range events {
-		if e.F == f && e.Type == typ {
-			n++
+// wellFormed checks what every run must have recorded: steps inside the sell
+// that they belong to, every operation completed, and a last attempt on each
+// SKU.
+func wellFormed(t *testing.T, h *histories.History) {
+	t.Helper()
+	sells := map[int64]histories.Op{}
+	final := map[string]bool{}
+	for _, op := range h.Ops {
+		if op.F != histories.Sell {
+			continue
+		}
+		sells[op.ID] = op
+		if sku, _, _ := strings.Cut(op.Key, "#"); op.Final {
+			final[sku] = true
 		}
 	}
-	return n
+	for _, op := range h.Ops {
+		if op.Return == histories.Never {
+			t.Errorf("%s %d never completed", op.F, op.ID)
+		}
+		if sell, ok := sells[op.Parent]; op.F != histories.Sell && (!ok || sell.Process != op.Process || op.Call < sell.Call) {
+			t.Fatalf("%s %d is no step of a sell of its worker", op.F, op.ID)
+		}
+	}
+	var skus int
+	if _, err := fmt.Sscan(h.Header.Settings["skus"], &skus); err != nil || len(final) != skus {
+		t.Errorf("last attempts on %d SKUs, want %d", len(final), skus)
+	}
 }
 
-// wellFormed checks what every history must have: one completion per
-// invocation, one id per operation, parents that are open sells, and a last
-// attempt on each SKU.
-func wellFormed(t *testing.T, events []histories.Event) {
-	t.Helper()
-	open := map[int64]histories.Event{}
-	used := map[int64]bool{}
-	final := map[string]bool{}
-	for i, e := range events {
-		switch {
-		case e.Process == histories.Auditor, e.F == histories.Lost:
-		case e.Type == histories.Invoke:
-			if used[e.Op] {
-				t.Fatalf("event %d: op %d is used twice", i, e.Op)
+func TestTheSameSeedGivesTheSameHistory(t *testing.T) {
+	s := workload.Spec{Design: "pubsub-lock", TimeLimit: 5 * time.Second, Seed: 7}
+	a, b := run(t, s), run(t, s)
+	if !slices.Equal(a.Ops, b.Ops) {
+		t.Error("two runs of one seed differ")
+	}
+}
+
+func TestMaxOpsLimitsWhatAWorkerBuys(t *testing.T) {
+	h := run(t, workload.Spec{Design: "redis-lock", TimeLimit: 5 * time.Second, MaxOps: 3})
+	for w := range histories.Process(10) {
+		n := 0
+		for _, op := range h.Ops {
+			if op.F == histories.Sell && op.Process == w && !op.Final {
+				n++
 			}
-			used[e.Op] = true
-			open[e.Op] = e
-			if parent, ok := open[e.Parent]; e.F != histories.Sell && (!ok || parent.F != histories.Sell || parent.Process != e.Process) {
-				t.Fatalf("event %d: %s %d is no step of an open sell", i, e.F, e.Op)
-			}
-			if e.F == histories.Sell && e.Final {
-				sku, _, _ := cutBatch(e.Key)
-				final[sku] = true
-			}
-		default:
-			call, ok := open[e.Op]
-			if !ok || call.F != e.F || call.Process != e.Process {
-				t.Fatalf("event %d: %s %d completes nothing", i, e.F, e.Op)
-			}
-			delete(open, e.Op)
+		}
+		if n != 3 {
+			t.Errorf("worker %d made %d purchases, want 3", w, n)
 		}
 	}
-	if len(open) > 0 {
-		t.Errorf("%d operations never completed", len(open))
+}
+
+func TestCustomersWhoComeAgainMeanTheSameOrder(t *testing.T) {
+	h := run(t, workload.Spec{Design: "idempotent-lock", TimeLimit: 10 * time.Second})
+	qty := map[string]int64{}
+	replays := 0
+	for _, op := range h.Ops {
+		if op.F != histories.Sell {
+			continue
+		}
+		if want := op.Customer + "@" + op.Key; op.Order != want {
+			t.Fatalf("order %q of %s for %s, want %q", op.Order, op.Customer, op.Key, want)
+		}
+		if q, seen := qty[op.Order]; seen && q != op.Qty {
+			t.Fatalf("order %s is for %d units, and for %d", op.Order, q, op.Qty)
+		}
+		qty[op.Order] = op.Qty
+		if op.Replay {
+			replays++
+		}
 	}
-	if len(final) != 12 {
-		t.Errorf("last attempts on %d SKUs, want 12", len(final))
+	if replays == 0 {
+		t.Error("no customer ever came again")
 	}
 }
 
 func TestProgramRefusesABadSpec(t *testing.T) {
-	err := workload.Program(context.Background(), []byte(`{"design":"no-such"}`), nil, nil)
-	if err == nil {
-		t.Error("a design that does not exist was accepted")
+	for _, spec := range []string{"", `{"design":"no-such"}`, `{"design":"redis-lock","work":"soon"}`} {
+		if err := workload.Program(context.Background(), []byte(spec), nil, nil); err == nil {
+			t.Errorf("spec %q was accepted", spec)
+		}
 	}
 }
-
-func cutBatch(key string) (sku, batch string, ok bool) { return strings.Cut(key, "#") }
