@@ -99,7 +99,7 @@ func (c *command) takes(n int) bool {
 func (k *Keyspace) run(row *command, args []string) any {
 	k.touched, k.rewritten = false, false
 	reply := row.do(k, args)
-	if k.touched && !k.rewritten {
+	if k.touched && !k.rewritten && k.mode != applying {
 		effect := slices.Clone(args)
 		effect[0] = strings.ToUpper(effect[0])
 		k.effects = append(k.effects, effect)
@@ -147,7 +147,7 @@ var commands = index(
 	&command{name: "mset", arity: -3, flags: write, do: (*Keyspace).mset},
 	&command{name: "mget", arity: -2, do: (*Keyspace).mget},
 	&command{name: "append", arity: 3, flags: write, do: (*Keyspace).appendTo},
-	&command{name: "strlen", arity: 2, do: (*Keyspace).strLen},
+	&command{name: "strlen", arity: 2, do: size[text]},
 	&command{name: "incr", arity: 2, flags: write, do: (*Keyspace).incr},
 	&command{name: "decr", arity: 2, flags: write, do: (*Keyspace).decr},
 	&command{name: "incrby", arity: 3, flags: write, do: (*Keyspace).incrBy},
@@ -161,13 +161,13 @@ var commands = index(
 	&command{name: "hdel", arity: -3, flags: write, do: (*Keyspace).hdel},
 	&command{name: "hexists", arity: 3, do: (*Keyspace).hexists},
 	&command{name: "hincrby", arity: 4, flags: write, do: (*Keyspace).hincrBy},
-	&command{name: "hlen", arity: 2, do: (*Keyspace).hlen},
+	&command{name: "hlen", arity: 2, do: size[*hash]},
 
 	&command{name: "lpush", arity: -3, flags: write, do: (*Keyspace).lpush},
 	&command{name: "rpush", arity: -3, flags: write, do: (*Keyspace).rpush},
 	&command{name: "lpop", arity: -2, flags: write, do: (*Keyspace).lpop},
 	&command{name: "rpop", arity: -2, flags: write, do: (*Keyspace).rpop},
-	&command{name: "llen", arity: 2, do: (*Keyspace).llen},
+	&command{name: "llen", arity: 2, do: size[*list]},
 	&command{name: "lrange", arity: 4, do: (*Keyspace).lrange},
 	&command{name: "lindex", arity: 3, do: (*Keyspace).lindex},
 	&command{name: "lrem", arity: 4, flags: write, do: (*Keyspace).lrem},
@@ -178,19 +178,19 @@ var commands = index(
 	&command{name: "srem", arity: -3, flags: write, do: (*Keyspace).srem},
 	&command{name: "sismember", arity: 3, do: (*Keyspace).sisMember},
 	&command{name: "smembers", arity: 2, do: (*Keyspace).smembers},
-	&command{name: "scard", arity: 2, do: (*Keyspace).scard},
+	&command{name: "scard", arity: 2, do: size[*set]},
 
 	&command{name: "zadd", arity: -4, flags: write, do: (*Keyspace).zadd},
 	&command{name: "zrem", arity: -3, flags: write, do: (*Keyspace).zrem},
 	&command{name: "zscore", arity: 3, do: (*Keyspace).zscore},
 	&command{name: "zrange", arity: -4, do: (*Keyspace).zrange},
 	&command{name: "zrangebyscore", arity: -4, do: (*Keyspace).zrangeByScore},
-	&command{name: "zcard", arity: 2, do: (*Keyspace).zcard},
+	&command{name: "zcard", arity: 2, do: size[*zset]},
 	&command{name: "zrank", arity: 3, do: (*Keyspace).zrank},
 	&command{name: "zremrangebyscore", arity: 4, flags: write, do: (*Keyspace).zremRangeByScore},
 
 	&command{name: "xadd", arity: -5, flags: write, do: (*Keyspace).xadd},
-	&command{name: "xlen", arity: 2, do: (*Keyspace).xlen},
+	&command{name: "xlen", arity: 2, do: size[*stream]},
 	&command{name: "xrange", arity: -4, do: (*Keyspace).xrange},
 	&command{name: "xdel", arity: -3, flags: write, do: (*Keyspace).xdel},
 	&command{name: "xreadgroup", arity: -7, flags: write, do: (*Keyspace).xreadGroup},

@@ -29,12 +29,12 @@ func (p *pair) both(args ...string) (reply any) {
 	real := p.real.Do(args...)
 	model := p.model.Do(time.Now(), p.mode, args).Reply
 	if diff := difference(args, real, model); diff != "" {
-		p.t.Errorf("%s\n(-real +model)\n%s", shown(args), diff)
+		p.t.Errorf("%s\n(-real +model)\n%s", quote(args), diff)
 	}
 	return real
 }
 
-func shown(args []string) string {
+func quote(args []string) string {
 	return strings.ReplaceAll(fmt.Sprintf("%q", args), "\n", " ")
 }
 

@@ -136,7 +136,7 @@ func (p *pair) effects(stream realStream, mark string, args []string) {
 		sortEffects(model)
 	}
 	if diff := cmp.Diff(essences(real), essences(model), sameMoment); diff != "" {
-		p.t.Errorf("effects of %s (-real +model)\n%s", shown(args), diff)
+		p.t.Errorf("effects of %s (-real +model)\n%s", quote(args), diff)
 	}
 }
 

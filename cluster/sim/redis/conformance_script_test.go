@@ -149,7 +149,7 @@ func (p *pair) script(e evaluation) {
 		real, model = kind(real), kind(model)
 	}
 	if diff := cmp.Diff(real, model); diff != "" {
-		p.t.Errorf("%s\n(-real +model)\n%s", shown(args), diff)
+		p.t.Errorf("%s\n(-real +model)\n%s", quote(args), diff)
 	}
 }
 

@@ -10,6 +10,13 @@ func (h *hash) clone() value { return &hash{h.copy()} }
 
 func newHash() *hash { return &hash{} }
 
+func (h *hash) size() int {
+	if h == nil {
+		return 0
+	}
+	return h.len()
+}
+
 // content answers what a field holds. A nil hash is empty.
 func (h *hash) content(field string) (string, bool) {
 	if h == nil {
@@ -149,17 +156,6 @@ func (k *Keyspace) hexists(args []string) any {
 	}
 	_, found := h.content(args[2])
 	return yes(found)
-}
-
-func (k *Keyspace) hlen(args []string) any {
-	h, bad := lookup[*hash](k, args[1])
-	if bad != nil {
-		return bad
-	}
-	if h == nil {
-		return int64(0)
-	}
-	return count(h.len())
 }
 
 func (k *Keyspace) hincrBy(args []string) any {

@@ -54,6 +54,8 @@ type entry struct {
 type value interface {
 	// kind is the value's name in the reply of TYPE.
 	kind() string
+	// size is how many items it has, 0 if it is nil.
+	size() int
 	clone() value
 }
 
@@ -125,7 +127,7 @@ func (k *Keyspace) Apply(now time.Time, effect []string) {
 	if bad, isError := k.execute(effect).(Error); isError {
 		panic("redis: effect " + effect[0] + " refused: " + string(bad))
 	}
-	k.effects, k.published = nil, nil
+	k.published = nil
 }
 
 func (k *Keyspace) begin(now time.Time, mode Mode) {
@@ -231,9 +233,20 @@ func lookup[V value](k *Keyspace, key string) (v V, bad any) {
 	return v, nil
 }
 
+// size answers how many items the value of key has: 0 without the key.
+func size[V value](k *Keyspace, args []string) any {
+	v, bad := lookup[V](k, args[1])
+	if bad != nil {
+		return bad
+	}
+	return count(v.size())
+}
+
 // propagate tells the replicas a command in place of the one that runs.
 func (k *Keyspace) propagate(effect ...string) {
-	k.effects = append(k.effects, effect)
+	if k.mode != applying {
+		k.effects = append(k.effects, effect)
+	}
 	k.rewritten = true
 }
 

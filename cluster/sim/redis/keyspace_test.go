@@ -47,16 +47,81 @@ func TestEvictIsDeterministicAndRemovesWhatItNames(t *testing.T) {
 	}
 }
 
-func TestCloneSharesNothing(t *testing.T) {
+// filled holds one key of each type.
+func filled() *Keyspace {
 	k := New()
-	k.Do(start, Master, words("SET k 1 PX 100"))
+	for _, line := range []string{
+		"SET s 1 PX 100000", "HSET h f 1", "RPUSH l a", "SADD t m", "ZADD z 1 m", "XADD x 1-1 f v", "XGROUP CREATE x g 0",
+		"XREADGROUP GROUP g c COUNT 1 STREAMS x >",
+	} {
+		k.Do(start, Master, words(line))
+	}
+	return k
+}
+
+func TestCloneSharesNothing(t *testing.T) {
+	k := filled()
 	c := k.Clone()
-	k.Do(start, Master, words("INCR k"))
-	k.Do(start, Master, words("PERSIST k"))
-	if got := c.Do(start, Master, words("GET k")).Reply; got != "1" {
-		t.Errorf("clone changed: %v", got)
+	before := raw(c)
+	for _, line := range []string{
+		"INCR s", "PERSIST s", "HSET h f 2 g 3", "RPUSH l b", "LPOP l", "SADD t n", "SREM t m", "ZADD z 2 m 3 n",
+		"XADD x 2-1 f v", "XREADGROUP GROUP g c STREAMS x >", "XACK x g 1-1", "XDEL x 1-1", "XGROUP CREATE x h 0",
+	} {
+		if bad, isError := k.Do(start, Master, words(line)).Reply.(Error); isError {
+			t.Fatal(line, bad)
+		}
 	}
-	if got := c.Do(start, Master, words("PTTL k")).Reply; got != int64(100) {
-		t.Errorf("clone's end changed: %v", got)
+	if diff := cmp.Diff(before, raw(c)); diff != "" {
+		t.Errorf("the clone changed with the original (-before +after)\n%s", diff)
 	}
+}
+
+func TestCloneForgetsScriptsAndRestoreKeepsThem(t *testing.T) {
+	const sha = "e0e1f9fabfc9d4800c877a703b823ac0578ff8db"
+	k := filled()
+	k.Do(start, Master, []string{"SCRIPT", "LOAD", "return 1"})
+	if got := k.Clone().Do(start, Master, words("EVALSHA "+sha+" 0")).Reply; got != noScriptError {
+		t.Errorf("a snapshot knows a script: %v", got)
+	}
+	k.Restore(New())
+	if got := k.Do(start, Master, words("EVALSHA "+sha+" 0")).Reply; got != int64(1) || k.Len() != 0 {
+		t.Errorf("after a resync: EVALSHA = %v, %d keys", got, k.Len())
+	}
+}
+
+func TestExpireDeletesWhatHasEndedAndSaysSo(t *testing.T) {
+	k := New()
+	for _, line := range []string{"SET b v PX 10", "SET a v PX 20", "SET later v PX 30", "SET ever v"} {
+		k.Do(start, Master, words(line))
+	}
+	want := [][]string{{"DEL", "a"}, {"DEL", "b"}}
+	if diff := cmp.Diff(want, k.Expire(start.Add(21*time.Millisecond))); diff != "" || k.Len() != 2 {
+		t.Errorf("%d keys left; effects (-want +got)\n%s", k.Len(), diff)
+	}
+}
+
+func TestPublishedMessagesAreAnswered(t *testing.T) {
+	k := New()
+	script := "redis.call('publish', 'c', 'one') redis.call('publish', 'd', 'two') return 'done'"
+	want := Result{
+		Reply:     "done",
+		Effects:   [][]string{{"PUBLISH", "c", "one"}, {"PUBLISH", "d", "two"}},
+		Published: []Message{{"c", "one"}, {"d", "two"}},
+	}
+	if diff := cmp.Diff(want, k.Do(start, Master, []string{"EVAL", script, "0"})); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	want = Result{Reply: int64(0), Published: []Message{{"c", "m"}}}
+	if diff := cmp.Diff(want, k.Do(start, Replica, words("PUBLISH c m"))); diff != "" {
+		t.Errorf("a replica keeps its messages to itself (-want +got)\n%s", diff)
+	}
+}
+
+func TestApplyingWhatNoMasterSendsPanics(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("a wrong effect went unnoticed")
+		}
+	}()
+	filled().Apply(start, words("INCR h"))
 }

@@ -13,6 +13,13 @@ func (l *list) clone() value { return &list{slices.Clone(l.items)} }
 
 func newList() *list { return &list{} }
 
+func (l *list) size() int {
+	if l == nil {
+		return 0
+	}
+	return len(l.items)
+}
+
 func (l *list) push(left bool, item string) {
 	if left {
 		l.items = slices.Insert(l.items, 0, item)
@@ -94,17 +101,6 @@ func (k *Keyspace) dropEmpty(key string, l *list) {
 	if len(l.items) == 0 {
 		delete(k.entries, key)
 	}
-}
-
-func (k *Keyspace) llen(args []string) any {
-	l, bad := lookup[*list](k, args[1])
-	if bad != nil {
-		return bad
-	}
-	if l == nil {
-		return int64(0)
-	}
-	return count(len(l.items))
 }
 
 // span turns two indexes, negative ones from the end, into a slice's bounds.

@@ -65,28 +65,37 @@ func showing(operand ast.Expr) ast.Expr {
 	return call
 }
 
+// longest is how long a string of a script may grow by joining: a script
+// that doubles one for ever must not take the whole memory.
+const longest = 64 << 20
+
 // show is the hidden function.
 func (v *vm) show(l *lua.LState) int {
-	value := l.Get(1)
-	if number, isNumber := value.(lua.LNumber); isNumber {
-		value = lua.LString(luaNumber(float64(number)))
+	value := shown(l.Get(1))
+	if text, isText := value.(lua.LString); isText && len(text) > longest {
+		v.mark(l)
+		l.RaiseError("string length overflow")
 	}
 	l.Push(value)
 	return 1
 }
 
+// shown turns a number into a string and leaves the rest alone.
+func shown(value lua.LValue) lua.LValue {
+	if number, isNumber := value.(lua.LNumber); isNumber {
+		return lua.LString(luaNumber(float64(number)))
+	}
+	return value
+}
+
 // concat is table.concat: it shows the numbers of a table, then joins.
 func (v *vm) concat(join lua.LGFunction) lua.LGFunction {
 	return func(l *lua.LState) int {
-		from, shown := l.CheckTable(1), l.NewTable()
+		from, to := l.CheckTable(1), l.NewTable()
 		for i := 1; i <= from.Len(); i++ {
-			value := from.RawGetInt(i)
-			if number, isNumber := value.(lua.LNumber); isNumber {
-				value = lua.LString(luaNumber(float64(number)))
-			}
-			shown.RawSetInt(i, value)
+			to.RawSetInt(i, shown(from.RawGetInt(i)))
 		}
-		l.Replace(1, shown)
+		l.Replace(1, to)
 		return join(l)
 	}
 }

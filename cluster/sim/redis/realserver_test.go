@@ -29,6 +29,10 @@ type RealServer struct {
 func StartRealServer(t testing.TB, settings ...string) *RealServer {
 	t.Helper()
 	server := launch(t, settings...)
+	if info := server.Do("INFO", "server").(string); !strings.Contains(info, "redis_version:7.0.") {
+		_, version, _ := strings.Cut(info, "redis_version:")
+		t.Skipf("the model follows Redis 7.0, this machine has %.6s: not compared", version)
+	}
 	if reply := server.Do("DEBUG", "SET-ACTIVE-EXPIRE", "0"); reply != "OK" {
 		t.Fatalf("active expiry stays on: %v", reply)
 	}
@@ -104,20 +108,32 @@ type RealConn struct {
 // connection that breaks fails the test.
 func (c *RealConn) Do(args ...string) any {
 	c.t.Helper()
+	return c.Pipeline(args)[0]
+}
+
+// Pipeline sends commands in one go: the server executes them without a
+// pause in between.
+func (c *RealConn) Pipeline(commands ...[]string) []any {
+	c.t.Helper()
 	var out strings.Builder
-	fmt.Fprintf(&out, "*%d\r\n", len(args))
-	for _, arg := range args {
-		fmt.Fprintf(&out, "$%d\r\n%s\r\n", len(arg), arg)
+	for _, args := range commands {
+		fmt.Fprintf(&out, "*%d\r\n", len(args))
+		for _, arg := range args {
+			fmt.Fprintf(&out, "$%d\r\n%s\r\n", len(arg), arg)
+		}
 	}
 	c.conn.SetDeadline(time.Now().Add(10 * time.Second))
 	if _, err := io.WriteString(c.conn, out.String()); err != nil {
-		c.t.Fatalf("%q: %v", args, err)
+		c.t.Fatalf("%q: %v", commands, err)
 	}
-	reply, err := c.read()
-	if err != nil {
-		c.t.Fatalf("%q: %v", args, err)
+	replies := make([]any, len(commands))
+	for i := range replies {
+		var err error
+		if replies[i], err = c.read(); err != nil {
+			c.t.Fatalf("%q: %v", commands[i], err)
+		}
 	}
-	return reply
+	return replies
 }
 
 var errProtocol = errors.New("not a RESP2 reply")

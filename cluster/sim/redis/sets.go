@@ -8,6 +8,13 @@ func (s *set) clone() value { return &set{s.copy()} }
 
 func newSet() *set { return &set{} }
 
+func (s *set) size() int {
+	if s == nil {
+		return 0
+	}
+	return s.len()
+}
+
 func (k *Keyspace) sadd(args []string) any {
 	s, bad := obtain(k, args[1], newSet)
 	if bad != nil {
@@ -52,15 +59,4 @@ func (k *Keyspace) smembers(args []string) any {
 		return []any{}
 	}
 	return bulk(s.names)
-}
-
-func (k *Keyspace) scard(args []string) any {
-	s, bad := lookup[*set](k, args[1])
-	if bad != nil {
-		return bad
-	}
-	if s == nil {
-		return int64(0)
-	}
-	return count(s.len())
 }

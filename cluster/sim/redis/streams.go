@@ -45,6 +45,13 @@ func (s *stream) clone() value {
 
 func newStream() *stream { return &stream{groups: map[string]*group{}} }
 
+func (s *stream) size() int {
+	if s == nil {
+		return 0
+	}
+	return len(s.entries)
+}
+
 func (a streamID) compare(b streamID) int {
 	return cmp.Or(cmp.Compare(a.ms, b.ms), cmp.Compare(a.seq, b.seq))
 }
@@ -165,17 +172,6 @@ func entriesReply(entries []streamEntry) []any {
 		reply[i] = e.reply()
 	}
 	return reply
-}
-
-func (k *Keyspace) xlen(args []string) any {
-	s, bad := lookup[*stream](k, args[1])
-	if bad != nil {
-		return bad
-	}
-	if s == nil {
-		return int64(0)
-	}
-	return count(len(s.entries))
 }
 
 func (k *Keyspace) xrange(args []string) any {

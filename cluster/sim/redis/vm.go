@@ -30,8 +30,12 @@ type fuse struct {
 	left int
 }
 
-// instructions is what one script may use: on the order of a second.
-const instructions = 20_000_000
+// What one script may use: well under a second. A redis.call counts as many
+// instructions.
+const (
+	instructions     = 5_000_000
+	callInstructions = 100
+)
 
 var (
 	errEndless = errors.New("script stopped: it used " + strconv.Itoa(instructions) + " instructions")

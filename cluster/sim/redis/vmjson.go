@@ -31,7 +31,7 @@ func (v *vm) openJSON() {
 		value, err := d.decode(0)
 		if err == nil {
 			if _, more := d.in.Token(); !errors.Is(more, io.EOF) {
-				err = errors.New("Expected the end but found more")
+				err = errors.New("expected the end but found more")
 			}
 		}
 		if err != nil {
@@ -47,7 +47,7 @@ func (v *vm) openJSON() {
 // jsonDepth is how deep values may be nested, as on the server.
 const jsonDepth = 1000
 
-var errTooDeep = errors.New("Cannot serialise, excessive depth (1001)")
+var errTooDeep = errors.New("cannot serialise, excessive depth (1001)")
 
 type encoder struct {
 	v    *vm
@@ -64,7 +64,7 @@ func (e *encoder) encode(value lua.LValue, depth int) error {
 		e.string(string(value))
 	case lua.LNumber:
 		if math.IsNaN(float64(value)) || math.IsInf(float64(value), 0) {
-			return errors.New("Cannot serialise number: must not be NaN or Inf")
+			return errors.New("cannot serialise number: must not be NaN or Inf")
 		}
 		e.out.WriteString(luaNumber(float64(value)))
 	case lua.LBool, *lua.LNilType:
@@ -73,7 +73,7 @@ func (e *encoder) encode(value lua.LValue, depth int) error {
 		return e.table(value, depth)
 	default:
 		if value != lua.LValue(e.null) {
-			return fmt.Errorf("Cannot serialise %s: type not supported", value.Type())
+			return fmt.Errorf("cannot serialise %s: type not supported", value.Type())
 		}
 		e.out.WriteString("null")
 	}
@@ -96,7 +96,7 @@ func (e *encoder) table(t *lua.LTable, depth int) error {
 		return e.object(t, depth)
 	}
 	if last > 10 && last > 2*keys {
-		return errors.New("Cannot serialise table: excessively sparse array")
+		return errors.New("cannot serialise table: excessively sparse array")
 	}
 	e.out.WriteByte('[')
 	for i := 1; i <= last; i++ {
@@ -116,7 +116,7 @@ func (e *encoder) object(t *lua.LTable, depth int) error {
 	first := true
 	for key, value := t.Next(lua.LNil); key != lua.LNil; key, value = t.Next(key) {
 		if !lua.LVCanConvToString(key) {
-			return errors.New("Cannot serialise table: table key must be a number or string")
+			return errors.New("cannot serialise table: table key must be a number or string")
 		}
 		if !first {
 			e.out.WriteByte(',')
@@ -157,7 +157,7 @@ type decoder struct {
 func (d *decoder) decode(depth int) (lua.LValue, error) {
 	token, err := d.in.Token()
 	if err != nil {
-		return nil, fmt.Errorf("Expected value but found invalid token at character %d", d.in.InputOffset()+1)
+		return nil, fmt.Errorf("expected value but found invalid token at character %d", d.in.InputOffset()+1)
 	}
 	switch token := token.(type) {
 	case string:
@@ -168,7 +168,7 @@ func (d *decoder) decode(depth int) (lua.LValue, error) {
 		return lua.LBool(token), nil
 	case json.Delim:
 		if depth >= jsonDepth {
-			return nil, errors.New("Found too many nested data structures (1001)")
+			return nil, errors.New("found too many nested data structures (1001)")
 		}
 		return d.nested(token == '[', depth+1)
 	}
@@ -194,7 +194,7 @@ func (d *decoder) nested(array bool, depth int) (lua.LValue, error) {
 		t.RawSet(key, value)
 	}
 	if _, err := d.in.Token(); err != nil {
-		return nil, fmt.Errorf("Expected the end of a table but found invalid token at character %d", d.in.InputOffset()+1)
+		return nil, fmt.Errorf("expected the end of a table but found invalid token at character %d", d.in.InputOffset()+1)
 	}
 	return t, nil
 }

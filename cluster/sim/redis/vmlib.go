@@ -91,8 +91,7 @@ func (v *vm) openString(library *lua.LTable) {
 	v.replace(library, "format", v.format)
 	repeat := library.RawGetString("rep").(*lua.LFunction).GFunction
 	v.replace(library, "rep", func(l *lua.LState) int {
-		const limit = 64 << 20
-		if n := l.CheckInt(2); n > 0 && len(l.CheckString(1)) > limit/n {
+		if n := l.CheckInt(2); n > 0 && len(l.CheckString(1)) > longest/n {
 			l.RaiseError("resulting string too large")
 		}
 		return repeat(l)

@@ -10,11 +10,10 @@ import (
 
 // redisCall is redis.call, and redis.pcall, which does not raise errors.
 func (v *vm) redisCall(l *lua.LState, raise bool) int {
-	reply, bad := any(nil), any(nil)
-	if bad = v.collect(l); bad == nil {
+	v.fuse.left -= callInstructions
+	reply := v.collect(l)
+	if reply == nil {
 		reply = v.k.callFromScript(v.args)
-	} else {
-		reply = bad
 	}
 	if message, isError := reply.(Error); isError && raise {
 		return v.throw(l, string(message))
@@ -23,7 +22,8 @@ func (v *vm) redisCall(l *lua.LState, raise bool) int {
 	return 1
 }
 
-// collect takes the arguments of a call: strings, and numbers as %.17g.
+// collect takes the arguments of a call: strings, and numbers as %.17g. It
+// answers what is wrong with them, or nil.
 func (v *vm) collect(l *lua.LState) any {
 	n := l.GetTop()
 	if n == 0 {

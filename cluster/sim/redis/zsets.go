@@ -26,6 +26,13 @@ func (z *zset) clone() value {
 
 func newZset() *zset { return &zset{scores: map[string]float64{}} }
 
+func (z *zset) size() int {
+	if z == nil {
+		return 0
+	}
+	return len(z.sorted)
+}
+
 func (a scored) compare(b scored) int {
 	return cmp.Or(cmp.Compare(a.score, b.score), strings.Compare(a.member, b.member))
 }
@@ -190,17 +197,6 @@ func (k *Keyspace) zscore(args []string) any {
 		}
 	}
 	return nil
-}
-
-func (k *Keyspace) zcard(args []string) any {
-	z, bad := lookup[*zset](k, args[1])
-	if bad != nil {
-		return bad
-	}
-	if z == nil {
-		return int64(0)
-	}
-	return count(len(z.sorted))
 }
 
 func (k *Keyspace) zrank(args []string) any {
