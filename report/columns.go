@@ -249,9 +249,9 @@ func (s *columnSet) addHolds(holds []hold) {
 	for _, k := range holds {
 		s.column("hold-from", delta).add(micro(k.From))
 		s.column("hold-length", unsigned).add(micro(k.To) - micro(k.From))
-		s.column("hold-worker", unsigned).add(int64(k.Worker))
-		s.column("hold-key", unsigned).add(s.string(k.Key))
-		s.column("hold-acquire", delta).add(k.Acquire)
+		s.column("hold-worker", unsigned).add(int64(k.Acquire.Process))
+		s.column("hold-key", unsigned).add(s.string(k.Acquire.Key))
+		s.column("hold-acquire", delta).add(k.Acquire.ID)
 		s.column("hold-end", unsigned).add(s.string(k.End))
 		s.column("hold-lease", zigzag).add(leaseAfter(k, 0))
 		s.column("hold-lease-last", zigzag).add(leaseAfter(k, 1))

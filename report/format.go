@@ -154,9 +154,10 @@ func wide(r rune) int {
 // pad fills text up to n columns.
 func pad(s string, n int) string { return s + strings.Repeat(" ", max(0, n-columns(s))) }
 
-// wrap breaks text into lines of at most width columns: at spaces, or inside
-// a word that is longer than a line.
+// wrap breaks text into lines of at most width columns (never fewer than 10):
+// at spaces, or inside a word that is longer than a line.
 func wrap(s string, width int) []string {
+	width = max(width, 10)
 	var lines []string
 	line := ""
 	for _, word := range strings.Fields(s) {

@@ -159,6 +159,6 @@ func (m Matrix) markdownChanges(b *strings.Builder) {
 		if i == 0 {
 			b.WriteString("\nSince the night before:\n\n")
 		}
-		fmt.Fprintf(b, "- %s: %s\n", c.Kind, md(c.Text()))
+		fmt.Fprintf(b, "- %s: %s\n", md(string(c.Kind)), md(c.Text()))
 	}
 }

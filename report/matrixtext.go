@@ -151,7 +151,7 @@ func (c Cell) what() string {
 func properties(list []checker.Property) string {
 	words := make([]string, len(list))
 	for i, p := range list {
-		words[i] = string(p)
+		words[i] = plain(string(p))
 	}
 	return strings.Join(words, ", ")
 }
@@ -176,6 +176,6 @@ func (m Matrix) changes(t *text) {
 			t.line("")
 			t.line("Since the night before:")
 		}
-		t.hang(2, pad(string(c.Kind), 12), c.Text())
+		t.hang(2, pad(shorten(plain(string(c.Kind)), 12), 12), c.Text())
 	}
 }

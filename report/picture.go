@@ -118,8 +118,8 @@ func (p *picture) column(at int64) int {
 func (p *picture) holds(v checker.Violation, workers []histories.Process, holds []hold, keys map[string]bool) bool {
 	any, both := false, false
 	for _, k := range holds {
-		i := slices.Index(workers, k.Worker)
-		if i < 0 || !keys[k.Key] || k.To <= p.from || k.From >= p.to {
+		i := slices.Index(workers, k.Acquire.Process)
+		if i < 0 || !keys[k.Acquire.Key] || k.To <= p.from || k.From >= p.to {
 			continue
 		}
 		any = true

@@ -142,7 +142,7 @@ func bucketsOf(h *histories.History, workers []histories.Process, holds []hold) 
 		}
 	}
 	for _, k := range holds {
-		b.hold(b.Held[lane[k.Worker]], k)
+		b.hold(b.Held[lane[k.Acquire.Process]], k)
 	}
 	return b
 }
