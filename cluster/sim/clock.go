@@ -51,8 +51,8 @@ type ticker struct {
 	stopped bool
 }
 
-// Every calls f each d, like a time.Ticker: what a pause or a slow f makes it
-// miss is left out, but for one.
+// Every calls f each d, like a time.Ticker: after a pause, or when f took
+// longer than d, it calls f once at once and then keeps its rhythm.
 func (c *clock) Every(ctx context.Context, d time.Duration, f func(context.Context) bool) func() {
 	c.s.count()
 	k := &ticker{s: c.s, of: c.s.mustRun(), ctx: ctx, d: max(d, 1), f: f}
@@ -87,15 +87,17 @@ func (k *ticker) tick() {
 		k.stop()
 		return
 	}
+	k.due += (k.s.now - k.due) / k.d * k.d
 	t := k.s.spawn(k.of.proc, k.of.name+" (periodic)", func() {
 		if !k.f(k.ctx) || k.over() {
 			k.stop()
 			return
 		}
-		k.due = max(k.due+k.d, k.s.now)
+		k.due += k.d // if that is over, at once
 		k.plan()
 	})
 	t.periodic, t.worker = true, k.of.worker
+	k.s.step(t)
 }
 
 // over: stopped, its context ended, or the worker it belongs to ended.

@@ -57,8 +57,8 @@ type service interface {
 // process, unless the answer never comes.
 func (n *network) dial(from *process, to *host, done func(*conn, error)) *conn {
 	c := &conn{net: n}
-	c.end[0] = end{host: from.host, boots: from.host.boots, proc: from, open: true}
-	c.end[1] = end{host: to, boots: to.boots}
+	c.end[0] = end{host: from.host, boots: from.host.boots, proc: from, open: true, last: never}
+	c.end[1] = end{host: to, boots: to.boots, last: never}
 	from.conns = append(from.conns, c)
 	refused := func() { c.shut(0); done(nil, fmt.Errorf("dial %s: %w", to.name, env.ErrRefused)) }
 	c.end[0].onBreak = refused

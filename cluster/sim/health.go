@@ -46,15 +46,16 @@ func (c *simulation) wrongSentinels(ctx context.Context) error {
 		if n.name != master {
 			want = master
 		}
-		if err := c.wrongRole(ctx, n, want); err != nil {
+		if err := c.wrongRole(ctx, n, want, len(c.site.redis)-1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// wrongRole: a server must follow master, or be one itself if that is empty.
-func (c *simulation) wrongRole(ctx context.Context, n *node, master string) error {
+// wrongRole: a server must follow master, or if that is empty be one itself
+// with so many replicas.
+func (c *simulation) wrongRole(ctx context.Context, n *node, master string, replicas int) error {
 	reply, err := c.ask(ctx, n.host, "ROLE")
 	if err != nil {
 		return fmt.Errorf("%s: %w", n.name, err)
@@ -63,6 +64,8 @@ func (c *simulation) wrongRole(ctx context.Context, n *node, master string) erro
 	switch {
 	case master == "" && role[0] != "master":
 		return fmt.Errorf("%s is a replica", n.name)
+	case master == "" && len(role[2].([]any)) != replicas:
+		return fmt.Errorf("%s has %d replicas, not %d", n.name, len(role[2].([]any)), replicas)
 	case master != "" && role[0] == "master":
 		return fmt.Errorf("%s is a master besides %s", n.name, master)
 	case master != "" && (role[1] != master || role[3] != "connected"):

@@ -38,6 +38,7 @@ func (c *simulation) play(ctx context.Context, director func(context.Context) er
 	var answer error
 	c.s.warmUp()
 	t := c.s.spawn(c.director, "director", func() { answer = director(ctx) })
+	t.begin()
 	return errors.Join(c.s.run(func() bool { return t.done }), answer)
 }
 

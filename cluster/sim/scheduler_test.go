@@ -96,7 +96,7 @@ func TestEveryTicksLikeATicker(t *testing.T) {
 		r.start(ctx)
 		r.sleep(ctx, 20*time.Second)
 	})
-	want := []string{"0 tick 1s", "0 tick 2s", "0 tick 3.5s", "0 tick 4.5s"}
+	want := []string{"0 tick 1s", "0 tick 2s", "0 tick 3.5s", "0 tick 4s"}
 	if diff := cmp.Diff(want, r.notes()); diff != "" {
 		t.Error(diff)
 	}

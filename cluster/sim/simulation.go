@@ -180,7 +180,7 @@ func (c *simulation) wakeReady() (any bool) {
 // Go runs f beside the director.
 func (c *simulation) Go(ctx context.Context, name string, f func(context.Context)) {
 	c.s.mustRun()
-	c.s.spawn(c.director, name, func() { f(ctx) })
+	c.s.spawn(c.director, name, func() { f(ctx) }).begin()
 }
 
 // StartWorkers starts all workers.

@@ -23,6 +23,8 @@ type task struct {
 	parked bool
 	dead   bool // killed: the world no longer listens
 	done   bool
+	// unwinding: its deferred functions run, the last thing that it does.
+	unwinding bool
 	ticket uint64 // grows with each parking: a wake-up for an earlier one is void
 	why    wakeup
 	until  time.Duration
@@ -50,7 +52,7 @@ const (
 	cancelled
 )
 
-// spawn starts a task in a process.
+// spawn makes a task in a process.
 func (s *scheduler) spawn(p *process, name string, f func()) *task {
 	t := &task{s: s, proc: p, name: name, parked: true, until: s.now}
 	t.next, t.stop = iter.Pull(func(yield func(struct{}) bool) {
@@ -60,8 +62,12 @@ func (s *scheduler) spawn(p *process, name string, f func()) *task {
 	})
 	s.tasks = append(s.tasks, t)
 	p.tasks = append(p.tasks, t)
-	s.push(event{at: s.now, proc: p, task: t, ticket: t.ticket})
 	return t
+}
+
+// begin plans the first step of a task.
+func (t *task) begin() {
+	t.s.push(event{at: t.s.now, proc: t.proc, task: t, ticket: t.ticket})
 }
 
 // catch turns a panic of the task's function into an error that ends the run.
@@ -151,6 +157,7 @@ func (w waiter) resume() {
 // runtime.Goexit, which a design cannot recover from; iter passes that on to
 // whoever calls stop, so that must be a goroutine of its own.
 func (t *task) unwind() {
+	t.unwinding = true
 	finished := make(chan struct{})
 	go func() {
 		defer close(finished)
@@ -159,11 +166,16 @@ func (t *task) unwind() {
 	<-finished
 }
 
-// exitIfDead ends a deferred function of a killed task that tries to act.
+// exitIfDead stops a task that has killed its own process, and ends a
+// deferred function of a killed task that tries to act.
 func (t *task) exitIfDead() {
-	if t.dead {
-		runtime.Goexit()
+	if !t.dead {
+		return
 	}
+	if !t.unwinding {
+		t.yield(struct{}{}) // it comes back when the task is unwound
+	}
+	runtime.Goexit()
 }
 
 // count takes note of a call that lets no time pass. A loop of them would

@@ -61,6 +61,7 @@ func (w *worker) launch(shared *local) {
 	})
 	w.main.worker = w
 	w.main.onEnd = w.endTicks
+	w.main.begin()
 }
 
 // endTicks ends what the worker still runs in the background.

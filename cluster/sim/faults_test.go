@@ -1,0 +1,365 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/workload/env"
+)
+
+// outcome says how a command ended.
+func outcome(reply any, err error) string {
+	switch {
+	case errors.Is(err, env.ErrRefused):
+		return "refused"
+	case errors.Is(err, env.ErrTimeout):
+		return "timeout"
+	case errors.Is(err, env.ErrReset):
+		return "reset"
+	case err != nil:
+		return err.Error()
+	case reply == nil:
+		return "nil"
+	}
+	if s, ok := reply.(string); ok {
+		return s
+	}
+	return "ok"
+}
+
+// lockers race for one key, then say whether they got it.
+var lockers = program(func(ctx context.Context, e *env.Env, w env.Wire) {
+	note(e, w, outcome(e.Lock[0].Do(ctx, "SET", "lock", e.Worker, "NX", "PX", 1000)))
+})
+
+func TestOneOfTwoGetsTheLock(t *testing.T) {
+	first := map[string]int{}
+	for seed := range uint64(40) {
+		r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 2, Seed: seed, Program: lockers})
+		r.direct(func(ctx context.Context) {
+			r.start(ctx)
+			r.AwaitWorkers(ctx, time.Second)
+		})
+		got := strings.Join(r.notes(), ", ")
+		if strings.Count(got, "OK") != 1 || strings.Count(got, "nil") != 1 {
+			t.Errorf("seed %d: %s", seed, got)
+		}
+		first[got]++
+	}
+	if len(first) < 2 {
+		t.Errorf("the seed decides nothing: %v", first)
+	}
+}
+
+func TestNodeFaultsAsAClientSeesThem(t *testing.T) {
+	set := func(ctx context.Context, e *env.Env) string { return outcome(e.Lock[0].Do(ctx, "SET", "k", "v")) }
+	master := []string{"master"}
+	tests := []struct {
+		name   string
+		fault  histories.Fault
+		undo   histories.Fault
+		before bool // the client is connected already
+		during string
+		after  string
+	}{
+		{"a dead process refuses", histories.Fault{F: histories.Kill, Targets: master, Mode: "process"}, histories.Fault{F: histories.Start, Targets: master}, false, "refused", "OK"},
+		{"a dead process has reset its connections, the next one is refused", histories.Fault{F: histories.Kill, Targets: master, Mode: "process"}, histories.Fault{F: histories.Start, Targets: master}, true, "refused", "OK"},
+		{"a dead machine is silent", histories.Fault{F: histories.Kill, Targets: master}, histories.Fault{F: histories.Start, Targets: master}, true, "timeout", "OK"},
+		{"to connect with a dead machine is certainly without effect", histories.Fault{F: histories.Kill, Targets: master}, histories.Fault{F: histories.Start, Targets: master}, false, "refused", "OK"},
+		{"a frozen server is silent", histories.Fault{F: histories.Pause, Targets: master}, histories.Fault{F: histories.Resume, Targets: master}, true, "timeout", "OK"},
+		{"a frozen server's kernel accepts, nobody answers", histories.Fault{F: histories.Pause, Targets: master}, histories.Fault{F: histories.Resume, Targets: master}, false, "timeout", "OK"},
+		{"nothing passes a cut", histories.Fault{F: histories.Partition, From: []string{"workers"}, To: master}, histories.Fault{F: histories.Heal}, true, "timeout", "OK"},
+		{"lost replies leave the outcome unknown", histories.Fault{F: histories.Loss, From: master, To: []string{"workers"}, Rate: 1, OneWay: true}, histories.Fault{F: histories.Heal}, true, "timeout", "OK"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 1, Program: program(func(ctx context.Context, e *env.Env, w env.Wire) {
+				if tt.before {
+					set(ctx, e)
+				}
+				e.Clock.Sleep(ctx, time.Second-e.Clock.Now())
+				note(e, w, set(ctx, e))
+				e.Clock.Sleep(ctx, 10*time.Second-e.Clock.Now())
+				note(e, w, set(ctx, e))
+			})})
+			r.direct(func(ctx context.Context) {
+				r.start(ctx)
+				r.sleep(ctx, 500*time.Millisecond)
+				r.inject(ctx, tt.fault)
+				r.sleep(ctx, 5*time.Second)
+				r.inject(ctx, tt.undo)
+				r.AwaitWorkers(ctx, time.Minute)
+			})
+			if diff := cmp.Diff([]string{"0 " + tt.during, "0 " + tt.after}, r.notes()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// A request that ran into its time-out may act after it.
+func TestTimedOutRequestLandsLateOrNever(t *testing.T) {
+	landed := map[any]int{}
+	for seed := range uint64(40) {
+		r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 1, Seed: seed, Program: program(func(ctx context.Context, e *env.Env, w env.Wire) {
+			e.Lock[0].Do(ctx, "PING")
+			e.Clock.Sleep(ctx, 200*time.Millisecond)
+			note(e, w, outcome(e.Lock[0].Do(ctx, "SET", "late", "1")))
+		})})
+		r.direct(func(ctx context.Context) {
+			r.start(ctx)
+			r.sleep(ctx, 100*time.Millisecond)
+			r.inject(ctx, histories.Fault{F: histories.Partition, From: []string{"workers"}, To: []string{"locks"}, OneWay: true})
+			r.sleep(ctx, 2*time.Second)
+			if got := r.must(ctx, r.at("redis-1"), "GET", "late"); got != nil {
+				t.Errorf("it passed the cut: %v", got)
+			}
+			r.inject(ctx, histories.Fault{F: histories.Heal})
+			r.sleep(ctx, maxBackoff+10*time.Millisecond)
+			landed[r.must(ctx, r.at("redis-1"), "GET", "late")]++
+		})
+		if diff := cmp.Diff([]string{"0 timeout"}, r.notes()); diff != "" {
+			t.Error(diff)
+		}
+	}
+	if landed["1"] == 0 || landed[nil] == 0 {
+		t.Errorf("landed late or never: %v", landed)
+	}
+}
+
+func TestWorkerFaults(t *testing.T) {
+	worker := []string{"worker-0"}
+	steps := program(func(ctx context.Context, e *env.Env, w env.Wire) {
+		e.Clock.Every(ctx, 400*time.Millisecond, func(context.Context) bool {
+			note(e, w, "renews "+e.Clock.Now().String())
+			return true
+		})
+		e.Clock.Sleep(ctx, time.Second)
+		note(e, w, "at work "+e.Clock.Now().String()+" wall "+e.Clock.Wall().Sub(epoch).String())
+		e.Step(ctx, "before-release")
+		note(e, w, "done "+e.Clock.Now().String())
+	})
+	tests := []struct {
+		name  string
+		fault histories.Fault
+		then  histories.Fault // 3 s later
+		want  []string
+	}{
+		{"a paused worker goes on where it stopped, with all its timers due", histories.Fault{F: histories.Pause, Targets: worker}, histories.Fault{F: histories.Resume, Targets: worker},
+			[]string{"0 renews 3.3s", "0 at work 3.3s wall 3.3s", "0 done 3.3s"}},
+		{"a killed worker does nothing more", histories.Fault{F: histories.Kill, Targets: worker}, histories.Fault{F: histories.Resume, Targets: []string{"workers"}},
+			nil},
+		{"a pause of the renewal alone", histories.Fault{F: histories.Pause, Targets: worker, Step: "renewal"}, histories.Fault{F: histories.Resume, Targets: worker},
+			[]string{"0 at work 1s wall 1s", "0 done 1s"}},
+		{"a clock that jumps", histories.Fault{F: histories.Skew, Targets: worker, Offset: time.Hour}, histories.Fault{F: histories.Heal},
+			[]string{"0 renews 400ms", "0 renews 800ms", "0 at work 1s wall 1h0m1s", "0 done 1s"}},
+		{"a clock that drifts", histories.Fault{F: histories.Skew, Targets: worker, Drift: 0.5}, histories.Fault{F: histories.Heal},
+			[]string{"0 renews 400ms", "0 renews 800ms", "0 at work 1s wall 1.35s", "0 done 1s"}},
+		{"a crash between two steps", histories.Fault{F: histories.Crash, Targets: worker, Step: "before-release"}, histories.Fault{F: histories.Heal},
+			[]string{"0 renews 400ms", "0 renews 800ms", "0 at work 1s wall 1s"}},
+		{"a delay of a step", histories.Fault{F: histories.Delay, Targets: worker, Step: "before-release", For: 500 * time.Millisecond}, histories.Fault{F: histories.Heal},
+			[]string{"0 renews 400ms", "0 renews 800ms", "0 at work 1s wall 1s", "0 renews 1.2s", "0 done 1.5s"}},
+		{"a pause at a step", histories.Fault{F: histories.Pause, Targets: worker, Step: "before-release"}, histories.Fault{F: histories.Resume, Targets: worker},
+			[]string{"0 renews 400ms", "0 renews 800ms", "0 at work 1s wall 1s", "0 done 4s"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 1, Program: steps})
+			r.direct(func(ctx context.Context) {
+				r.start(ctx)
+				r.sleep(ctx, 300*time.Millisecond)
+				effect := r.inject(ctx, tt.fault)
+				r.sleep(ctx, effect.At+3*time.Second-r.Now())
+				if tt.then.F != histories.Heal && r.workers[0].home.proc.dead {
+					return
+				}
+				if _, err := r.Inject(ctx, tt.then); err != nil {
+					t.Error(err)
+				}
+				r.AwaitWorkers(ctx, time.Minute)
+			})
+			if diff := cmp.Diff(tt.want, r.notes()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestKillingAHostKillsAllItsWorkers(t *testing.T) {
+	r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 4, PerHost: 2, Program: program(func(ctx context.Context, e *env.Env, w env.Wire) {
+		note(e, w, e.Hostname)
+		e.Clock.Sleep(ctx, time.Second)
+		note(e, w, "end")
+	})})
+	r.direct(func(ctx context.Context) {
+		r.start(ctx)
+		r.sleep(ctx, time.Millisecond)
+		effect := r.inject(ctx, histories.Fault{F: histories.Kill, Targets: []string{"worker-3"}})
+		if diff := cmp.Diff([]string{"worker-2", "worker-3"}, effect.Targets); diff != "" {
+			t.Error(diff)
+		}
+		r.inject(ctx, histories.Fault{F: histories.Start, Targets: []string{"worker-2"}})
+		r.AwaitWorkers(ctx, time.Minute)
+	})
+	want := []string{"0 worker-0", "1 worker-0", "2 worker-2", "3 worker-2", "2 worker-2", "3 worker-2", "0 end", "1 end", "2 end", "3 end"}
+	if diff := cmp.Diff(want, r.notes()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestSkewedServerEndsLeases(t *testing.T) {
+	r := newRig(t, Config{}, cluster.Options{Topology: single})
+	r.direct(func(ctx context.Context) {
+		lock := r.Env().Lock[0]
+		r.must(ctx, lock, "SET", "lock", "a", "PX", 30000)
+		r.inject(ctx, histories.Fault{F: histories.Skew, Targets: []string{"locks"}, Offset: 25 * time.Second})
+		if left := r.must(ctx, lock, "PTTL", "lock").(int64); left < 4000 || left > 5000 {
+			t.Errorf("%d ms left", left)
+		}
+		r.inject(ctx, histories.Fault{F: histories.Skew, Targets: []string{"locks"}, Offset: 6 * time.Second})
+		if got := r.must(ctx, lock, "SET", "lock", "b", "NX", "PX", 1000); got != "OK" {
+			t.Errorf("SET NX after the jump: %v", got)
+		}
+		r.inject(ctx, histories.Fault{F: histories.Heal})
+		if left := r.must(ctx, lock, "PTTL", "lock").(int64); left < 30000 {
+			t.Errorf("%d ms left after the clock was set back", left)
+		}
+	})
+}
+
+func TestWhatASilentFaultCannotProve(t *testing.T) {
+	sentinel := env.Topology{Lock: env.Sentinel}
+	both := []string{"workers"}
+	tests := []histories.Fault{
+		{F: histories.Kill, Targets: []string{"master"}},
+		{F: histories.Kill, Targets: []string{"master"}, Mode: "process"},
+		{F: histories.Kill, Targets: []string{"master"}, Mode: "connection"},
+		{F: histories.Kill, Targets: []string{"worker-1"}},
+		{F: histories.Start, Targets: []string{"master"}},
+		{F: histories.Pause, Targets: []string{"replicas"}},
+		{F: histories.Pause, Targets: []string{"worker-1"}},
+		{F: histories.Pause, Targets: []string{"worker-1"}, Step: "renewal"},
+		{F: histories.Pause, Targets: both, Step: "commit", For: time.Second},
+		{F: histories.Resume, Targets: []string{"master"}},
+		{F: histories.Partition, From: []string{"master"}, To: []string{"replicas"}},
+		{F: histories.Partition, From: []string{"half-workers"}, OneWay: true},
+		{F: histories.Loss, From: []string{"master"}, To: both, Rate: 0.3},
+		{F: histories.Skew, Targets: []string{"master"}, Offset: time.Minute},
+		{F: histories.Skew, Targets: []string{"worker-0"}, Drift: 0.01},
+		{F: histories.Failover, Targets: []string{"master"}},
+		{F: histories.Evict, Targets: []string{"master"}},
+		{F: histories.Delay, Targets: both, Step: "commit", For: time.Millisecond},
+		{F: histories.Delay, Targets: []string{"master"}, For: 5 * time.Millisecond},
+		{F: histories.Crash, Targets: both, Step: "commit", For: time.Second},
+		{F: histories.Heal},
+	}
+	loop := program(func(ctx context.Context, e *env.Env, w env.Wire) {
+		e.Lock[0].Do(ctx, "SET", "key", "1")
+		for w.Phase() == env.Running {
+			e.Clock.Sleep(ctx, 100*time.Millisecond)
+			e.Step(ctx, "commit")
+		}
+	})
+	for _, f := range tests {
+		t.Run(strings.Join(append([]string{f.F, f.Mode, f.Step}, f.Targets...), " "), func(t *testing.T) {
+			for _, inert := range []bool{false, true} {
+				r := newRig(t, Config{Inert: inert}, cluster.Options{Topology: sentinel, Workers: 2, Program: loop})
+				r.direct(func(ctx context.Context) {
+					r.start(ctx)
+					r.sleep(ctx, time.Second)
+					r.before(ctx, f)
+					effect, err := r.Inject(ctx, f)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if bit := effect.Proof != ""; bit == inert {
+						t.Errorf("inert %v: proof %q", inert, effect.Proof)
+					}
+				})
+			}
+		})
+	}
+}
+
+// before does what a fault that undoes another needs.
+func (r *rig) before(ctx context.Context, f histories.Fault) {
+	var first histories.Fault
+	switch f.F {
+	case histories.Start:
+		first = histories.Fault{F: histories.Kill, Targets: f.Targets}
+	case histories.Resume:
+		first = histories.Fault{F: histories.Pause, Targets: f.Targets}
+	case histories.Heal:
+		first = histories.Fault{F: histories.Partition, From: []string{"workers"}, To: []string{"locks"}}
+	default:
+		return
+	}
+	if _, err := r.Inject(ctx, first); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func TestFaultsThatCannotBeHad(t *testing.T) {
+	tests := []struct {
+		name  string
+		fault histories.Fault
+	}{
+		{"an unknown fault", histories.Fault{F: "meteor"}},
+		{"an unknown target", histories.Fault{F: histories.Kill, Targets: []string{"redis-9"}}},
+		{"replicas where there are none", histories.Fault{F: histories.Pause, Targets: []string{"replicas"}}},
+		{"a failover where nobody can do it", histories.Fault{F: histories.Failover, Targets: []string{"master"}}},
+		{"an eviction from a worker", histories.Fault{F: histories.Evict, Targets: []string{"worker-0"}}},
+		{"the SQL server where there is none", histories.Fault{F: histories.Kill, Targets: []string{"sql"}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			r := newRig(t, Config{}, cluster.Options{Topology: single})
+			r.direct(func(ctx context.Context) {
+				if effect, err := r.Inject(ctx, tt.fault); !errors.Is(err, cluster.ErrUnavailable) {
+					t.Errorf("effect %+v, error %v", effect, err)
+				}
+			})
+		})
+	}
+}
+
+func TestHealUndoesEverything(t *testing.T) {
+	r := newRig(t, Config{}, cluster.Options{Topology: env.Topology{Lock: env.Sentinel, Stock: true}, Workers: 2, Program: program(func(ctx context.Context, e *env.Env, w env.Wire) {
+		for w.Phase() != env.Done {
+			e.Clock.Sleep(ctx, 10*time.Millisecond)
+		}
+	})})
+	r.direct(func(ctx context.Context) {
+		r.start(ctx)
+		for _, f := range []histories.Fault{
+			{F: histories.Partition, From: []string{"sentinels"}, To: []string{"locks"}},
+			{F: histories.Loss, From: []string{"stock"}, To: []string{"workers"}, Rate: 0.5},
+			{F: histories.Skew, Targets: []string{"locks", "workers"}, Offset: time.Minute, Drift: 0.1},
+			{F: histories.Pause, Targets: []string{"redis-2", "worker-0"}},
+			{F: histories.Kill, Targets: []string{"redis-1", "sentinel-2", "stock"}},
+		} {
+			r.inject(ctx, f)
+		}
+		r.sleep(ctx, 5*time.Second)
+		if err := r.Healthy(ctx, 0); err == nil {
+			t.Error("healthy under all these faults")
+		}
+		if err := r.Heal(ctx); err != nil {
+			t.Error(err)
+		}
+		if err := r.Healthy(ctx, 45*time.Second); err != nil {
+			t.Error(err)
+		}
+		r.SetPhase(env.Done)
+		if killed, err := r.AwaitWorkers(ctx, time.Second); killed != nil || err != nil {
+			t.Errorf("killed %v, error %v", killed, err)
+		}
+	})
+}
