@@ -33,9 +33,7 @@ type lockState struct {
 func bruteLock(ops []*histories.Op, spec histories.LockSpec, end func(*histories.Op) int64) bool {
 	b := &lockBrute{spec: spec, end: end, seen: map[string]bool{}}
 	for _, op := range ops {
-		acquire := op.F == histories.Acquire && op.Outcome != histories.Fail
-		release := op.F == histories.Release && (op.Outcome != histories.Fail || op.Error == histories.NotOwner)
-		if acquire || release {
+		if op.F == histories.Acquire && op.Outcome != histories.Fail || op.F == histories.Release {
 			b.ops = append(b.ops, op)
 		}
 	}
@@ -45,7 +43,7 @@ func bruteLock(ops []*histories.Op, spec histories.LockSpec, end func(*histories
 func (b *lockBrute) search(s lockState) bool {
 	done := true
 	for i, op := range b.ops {
-		if s.placed>>i&1 == 0 && op.Outcome != histories.Info {
+		if s.placed>>i&1 == 0 && !b.perhaps(op) {
 			done = false
 			if op.Return < s.time {
 				return false
@@ -68,12 +66,20 @@ func (b *lockBrute) search(s lockState) bool {
 	return slices.ContainsFunc(b.lapse(s), b.search)
 }
 
+// perhaps reports whether op may have had its effect at any time or never. A
+// release that failed for another reason than that a lock without a lease
+// was not held says nothing: its worker has given up the lock.
+func (b *lockBrute) perhaps(op *histories.Op) bool {
+	denied := op.Outcome == histories.Fail && op.Error == histories.NotOwner && b.spec.TTL == 0
+	return op.Outcome != histories.OK && !denied
+}
+
 // next reports whether all that its own worker had completed before is
 // placed: a worker does one thing after the other, also within one instant.
 func (b *lockBrute) next(s lockState, i int) bool {
 	op := b.ops[i]
 	for j, before := range b.ops {
-		if s.placed>>j&1 == 0 && before.Process == op.Process && before.Outcome != histories.Info &&
+		if s.placed>>j&1 == 0 && before.Process == op.Process && !b.perhaps(before) &&
 			before.Return <= op.Call && before.CallLine < op.CallLine {
 			return false
 		}
@@ -149,9 +155,9 @@ func (b *lockBrute) taken(rel *histories.Op) bool {
 }
 
 func (b *lockBrute) release(s lockState, op *histories.Op) (out []lockState) {
-	if op.Outcome == histories.Fail {
+	if !b.perhaps(op) && op.Outcome == histories.Fail {
 		held := slices.ContainsFunc(s.live, func(i int) bool { return b.matches(op, i) && b.ops[i].Outcome == histories.OK })
-		if held && b.spec.TTL == 0 {
+		if held {
 			return nil
 		}
 		return []lockState{s}
@@ -163,7 +169,7 @@ func (b *lockBrute) release(s lockState, op *histories.Op) (out []lockState) {
 			out = append(out, after)
 		}
 	}
-	if op.Outcome == histories.Info {
+	if op.Outcome != histories.OK {
 		return out
 	}
 	others := slices.ContainsFunc(s.live, func(i int) bool { return b.ops[i].Process != op.Process })

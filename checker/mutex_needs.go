@@ -72,7 +72,7 @@ func orUntil(end func(*histories.Op) int64) func(*histories.Op) int64 {
 }
 
 // groupLock sorts acquires and releases into groups. Acquires that failed had
-// no effect; releases that failed matter only if they say "not the owner".
+// no effect.
 func groupLock(ops []*histories.Op) *lockGrouper {
 	g := &lockGrouper{
 		byToken:  make(map[lockToken]int32, len(ops)/2),
@@ -92,17 +92,25 @@ func groupLock(ops []*histories.Op) *lockGrouper {
 		}
 	}
 	for _, op := range ops {
-		if op.F == histories.Release && (op.Outcome != histories.Fail || notOwner(op)) {
+		if op.F == histories.Release {
 			g.release(op)
 		}
 	}
 	return g
 }
 
-// notOwner reports whether a failed release says that the lock was not held.
-// Any other error says only that nothing was done.
-func notOwner(op *histories.Op) bool {
-	return op.Error == "" || op.Error == histories.NotOwner
+// denies reports whether a release was told that its worker does not hold a
+// lock that nothing but a release can take away.
+func denies(op *histories.Op, spec histories.LockSpec) bool {
+	return op.Outcome == histories.Fail && op.Error == histories.NotOwner && spec.TTL == 0
+}
+
+// mayFree reports whether a release leaves open what became of the lock: its
+// outcome is unknown, or it failed. In either case its worker has stopped
+// believing. A lease that was found gone had run out or was lost; a release
+// that reached nobody leaves a lock whose end nobody will see.
+func mayFree(op *histories.Op, spec histories.LockSpec) bool {
+	return op.Outcome != histories.OK && !denies(op, spec)
 }
 
 func (g *lockGrouper) acquire(op *histories.Op) {
@@ -196,7 +204,7 @@ func (r *lockReducer) single(g *lockGroup) {
 	for _, list := range [2][]*histories.Op{rels[:], g.more} {
 		for _, op := range list {
 			switch {
-			case op == nil || op.Outcome == histories.Fail:
+			case op == nil || denies(op, r.spec):
 			case op.Outcome == histories.OK && (ok != nil || !askedBefore(g.acq, op)) && len(r.nameless[op.Process]) > 0:
 				r.orphans, again = append(r.orphans, op), true
 			case op.Outcome == histories.OK && ok != nil:
@@ -275,7 +283,7 @@ func (r *lockReducer) hold(who histories.Process, acq, rel *histories.Op, stop i
 func (r *lockReducer) notHeld(g *lockGroup) {
 	n := &r.needs[len(r.needs)-1]
 	for _, op := range g.releases() {
-		if op.Outcome == histories.Fail && n.deniedBy(op) {
+		if denies(op, r.spec) && n.deniedBy(op) {
 			r.denied(op, g.acq)
 			return
 		}

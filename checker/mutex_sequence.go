@@ -55,7 +55,7 @@ type lockSequence struct {
 	known   []*histories.Op // acquires and releases that said ok, apart in time
 	refused []*histories.Op // releases that said "not the owner"
 	taking  []*histories.Op // unknown acquires
-	freeing []*histories.Op // unknown releases
+	freeing []*histories.Op // releases that may have had an effect
 }
 
 // take sorts one operation in. false: beyond what is covered.
@@ -67,10 +67,10 @@ func (s *lockSequence) take(op *histories.Op) bool {
 			return false
 		}
 		s.known = append(s.known, op)
-	case op.Outcome == histories.Fail:
-		s.refused = append(s.refused, op)
 	case op.F == histories.Acquire:
 		s.taking = append(s.taking, op)
+	case denies(op, s.r.spec):
+		s.refused = append(s.refused, op)
 	default:
 		s.freeing = append(s.freeing, op)
 	}

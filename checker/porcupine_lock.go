@@ -72,6 +72,7 @@ type lockAct struct {
 	kind    lockKind
 	place   int32   // of the acquire, for acquire, lapse and age
 	matches []int32 // acquires that a release can be about
+	doubt   bool    // it may have no effect
 }
 
 type lockKind uint8
@@ -109,12 +110,12 @@ func lockSearch(ops []*histories.Op, spec histories.LockSpec, end func(*historie
 		}
 		act := &lockAct{op: op, place: int32(len(m.acquires))}
 		m.acquires = append(m.acquires, op)
-		s.add(act)
+		s.add(act, op.Outcome == histories.Info)
 		if op.Outcome != histories.OK {
 			continue
 		}
 		if at := end(op); at != histories.Never {
-			s.perhaps(int(op.Process), &lockAct{op: op, kind: lockLapse, place: act.place}, at)
+			s.perhaps(int(op.Process), &lockAct{op: op, kind: lockLapse, place: act.place, doubt: true}, at)
 		}
 	}
 	m.addReleases(s, ops)
@@ -152,8 +153,8 @@ func (m *lockModel) model() porcupine.Model {
 	}
 }
 
-func (s *search) add(act *lockAct) {
-	if act.op.Outcome == histories.Info {
+func (s *search) add(act *lockAct, doubt bool) {
+	if act.doubt = doubt; doubt {
 		s.perhaps(int(act.op.Process), act, act.op.Call)
 	} else {
 		s.certain(int(act.op.Process), act, act.op.Call, act.op.Return)
@@ -193,13 +194,13 @@ func (m *lockModel) addReleases(s *search, ops []*histories.Op) {
 				}
 			}
 			excess = excess || op.Outcome == histories.OK
-			m.ambiguous = m.ambiguous || len(act.matches) > 1 && op.Outcome != histories.Fail
+			m.ambiguous = m.ambiguous || len(act.matches) > 1 && !denies(op, m.spec)
 			if op.Outcome == histories.OK {
 				for _, p := range act.matches {
 					m.released[p] = true
 				}
 			}
-			s.add(act)
+			s.add(act, mayFree(op, m.spec))
 		}
 	}
 }
@@ -211,7 +212,7 @@ func (m *lockModel) addAges(s *search) {
 	for i, op := range slices.Backward(m.acquires) {
 		at := later(op.Call, m.spec.TTL)
 		if again := next[op.Process]; again != nil && at != histories.Never {
-			s.perhaps(int(op.Process), &lockAct{op: op, kind: lockAge, place: int32(i)}, at)
+			s.perhaps(int(op.Process), &lockAct{op: op, kind: lockAge, place: int32(i), doubt: true}, at)
 		}
 		next[op.Process] = op
 	}
@@ -224,9 +225,8 @@ func (m *lockModel) steps(w lockWorld, input any) []any {
 		w.ended = true
 		return []any{w}
 	}
-	doubt := act.kind == lockLapse || act.kind == lockAge || act.op.Outcome == histories.Info
 	switch {
-	case doubt && w.ended:
+	case act.doubt && w.ended:
 		return []any{w}
 	case act.kind == lockAcquire:
 		return m.acquire(w, act)
@@ -271,9 +271,8 @@ func (m *lockModel) acquire(w lockWorld, act *lockAct) []any {
 // release takes away one acquire that it can be about. If it said ok, that
 // may have lapsed, as long as no other worker has the lock.
 func (m *lockModel) release(w lockWorld, act *lockAct) (out []any) {
-	if act.op.Outcome == histories.Fail {
-		held := slices.ContainsFunc(act.matches, func(p int32) bool { return has(w.live, p) && m.acquires[p].Outcome == histories.OK })
-		if held && m.spec.TTL == 0 {
+	if denies(act.op, m.spec) {
+		if slices.ContainsFunc(act.matches, func(p int32) bool { return has(w.live, p) && m.acquires[p].Outcome == histories.OK }) {
 			return nil
 		}
 		return []any{w}
@@ -285,7 +284,7 @@ func (m *lockModel) release(w lockWorld, act *lockAct) (out []any) {
 			out = append(out, after)
 		}
 	}
-	if act.op.Outcome == histories.Info {
+	if act.op.Outcome != histories.OK {
 		return out
 	}
 	for _, p := range members(w.live) {

@@ -33,7 +33,7 @@ func TestPorcupineAgreesOnLocks(t *testing.T) {
 		}
 	}
 	t.Logf("%d histories, %d unknown", n, unknown)
-	if unknown > n/10 {
+	if unknown > n/6 {
 		t.Errorf("porcupine left %d of %d open", unknown, n)
 	}
 }
