@@ -1,0 +1,135 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockcheck/lockcheck/workload/env"
+)
+
+// clusterConn is env.Redis over a Redis Cluster. It follows MOVED itself: told
+// to redirect, the client library would also send again what was lost on the
+// way, unseen.
+type clusterConn struct {
+	*redisConn
+	cluster *redis.ClusterClient
+}
+
+var _ env.Redis = (*clusterConn)(nil)
+
+// clusterRedirects bounds following MOVED for one command.
+const clusterRedirects = 3
+
+func (o clientOptions) cluster(seeds []string) *clusterConn {
+	c := redis.NewClusterClient(&redis.ClusterOptions{
+		Addrs: seeds, Protocol: 2, DisableIdentity: true, MaxRedirects: -1, MaxRetries: -1,
+		Dialer: func(ctx context.Context, network, addr string) (conn net.Conn, err error) {
+			conn, err = o.dial(ctx, network, addr)
+			return conn, notSent(err)
+		},
+		DialerRetries: 1, DialTimeout: o.dialLimit(), ReadTimeout: o.limit, WriteTimeout: o.limit,
+		PoolTimeout: o.limit, PoolSize: o.pool, ContextTimeoutEnabled: true,
+		MaintNotificationsConfig: noMaintenance, DisableRoutingPolicies: true,
+	})
+	return &clusterConn{&redisConn{c: c, limit: o.limit, subscribe: c.Subscribe, close: c.Close}, c}
+}
+
+// Do implements env.Redis.
+func (r *clusterConn) Do(ctx context.Context, args ...any) (any, error) {
+	for try := 0; ; try++ {
+		v, err := r.redisConn.Do(ctx, args...)
+		if err == nil {
+			return v, nil
+		}
+		// The library looks where the slots are only when it may redirect.
+		r.cluster.ReloadState(context.WithoutCancel(ctx))
+		var refused env.ServerError
+		if try == clusterRedirects || !errors.As(err, &refused) || refused.Code() != "MOVED" {
+			return v, err
+		}
+		// The slot's old owner has refused, so that nothing was done.
+		if err := sleep(ctx, reloadPause); err != nil {
+			return v, err
+		}
+	}
+}
+
+// reloadPause lets the library take in where the slots are.
+const reloadPause = 20 * time.Millisecond
+
+// Eval implements env.Redis.
+func (r *clusterConn) Eval(ctx context.Context, script *env.Script, keys []string, args ...any) (any, error) {
+	return eval(ctx, r.Do, script, keys, args)
+}
+
+// Pinned implements env.Redis: the connection is made at the first command
+// that has a key, to that key's master.
+func (r *clusterConn) Pinned(ctx context.Context, f func(env.Redis) error) error {
+	p := &clusterPin{r: r}
+	defer p.release()
+	return f(p)
+}
+
+// clusterPin is one connection to one master.
+type clusterPin struct {
+	r    *clusterConn
+	conn *redis.Conn
+}
+
+var _ env.Redis = (*clusterPin)(nil)
+
+// Do implements env.Redis.
+func (p *clusterPin) Do(ctx context.Context, args ...any) (any, error) {
+	if p.conn == nil {
+		key, ok := keyOf(args)
+		if !ok {
+			return nil, fmt.Errorf("%v names no key, so no server: pin by a command that does", args[0])
+		}
+		master, err := p.r.cluster.MasterForKey(ctx, key)
+		if err != nil {
+			return nil, notSent(err)
+		}
+		p.conn = master.Conn()
+	}
+	return (&redisConn{c: p.conn, limit: p.r.limit}).Do(ctx, args...)
+}
+
+// keyOf is the first key of a command.
+func keyOf(args []any) (string, bool) {
+	at := 1
+	switch strings.ToUpper(fmt.Sprint(args[0])) {
+	case "EVAL", "EVALSHA":
+		at = 3
+	case "WAIT", "PING", "TIME":
+		return "", false
+	}
+	if len(args) <= at {
+		return "", false
+	}
+	return fmt.Sprint(args[at]), true
+}
+
+// Eval implements env.Redis.
+func (p *clusterPin) Eval(ctx context.Context, script *env.Script, keys []string, args ...any) (any, error) {
+	return eval(ctx, p.Do, script, keys, args)
+}
+
+// Pinned implements env.Redis.
+func (p *clusterPin) Pinned(_ context.Context, f func(env.Redis) error) error { return f(p) }
+
+// Subscribe implements env.Redis.
+func (p *clusterPin) Subscribe(ctx context.Context, channel string) (func(context.Context, time.Duration) (string, bool, error), func(), error) {
+	return p.r.Subscribe(ctx, channel)
+}
+
+func (p *clusterPin) release() {
+	if p.conn != nil {
+		_ = p.conn.Close()
+	}
+}

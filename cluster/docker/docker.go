@@ -1,0 +1,168 @@
+// Package docker is the real cluster: Redis, Sentinel, MariaDB and RabbitMQ
+// servers in containers, workers as operating-system processes, faults that
+// are done to both for real.
+//
+// Start with Provider, which keeps servers between cells and lends them, and
+// with cell.go, the Cluster that it lends. Then, in the order of a run:
+//
+//	engine.go, image.go, network.go   the container engine, our image, a private network
+//	node.go, topology.go, prepare.go  servers, how they stand to each other, putting them in order
+//	hosts.go, wire.go, worker.go      worker processes and what is said to them
+//	redis.go, sql.go, queue.go        what a worker has in its Env, over the usual client libraries
+//	dial.go, link.go                  its connections, which can be cut without being root
+//	inject.go and fault_*.go          the faults, each with the proof that it bit
+//	watch.go                          who is master, as the servers themselves say
+//	clean.go                          removing what a killed run left
+//
+// Containers are made through testcontainers-go. Pausing, executing, killing
+// and networks go through the Docker client under it, which testcontainers
+// does not wrap. Nothing without the label lockcheck=1 is ever touched.
+//
+// The package judges nothing and plans nothing: schedules are package
+// nemesis, verdicts package checker.
+package docker
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+
+	"github.com/moby/moby/client"
+
+	"github.com/lockcheck/lockcheck/cluster"
+)
+
+// DefaultImage is the base that the nodes' image is built on.
+const DefaultImage = "debian:bookworm-slim"
+
+// Config is what a Provider needs to know. The zero value is good.
+type Config struct {
+	Image string       // base image: any Debian-based one, with or without Redis or Valkey; default DefaultImage
+	Log   *slog.Logger // default: discards
+	Self  string       // the executable whose hidden verb `worker` calls WorkerMain; default this one
+	Args  []string     // what to start Self with; default `worker`
+
+	// Harmless makes Inject do nothing to anything: a fault is resolved and
+	// looked at, and has no proof. It shows that proofs are not made up.
+	Harmless bool
+}
+
+// Provider keeps servers from cell to cell. Make it with New.
+type Provider struct {
+	Config
+	run    string // marks all that it makes
+	engine *engine
+
+	mu     sync.Mutex // one cell at a time
+	net    *subnet
+	groups map[string]*group
+
+	imagesMu sync.Mutex
+	images   map[imageKind]string
+
+	reachMu sync.Mutex
+	direct  bool // containers answer at their own addresses, as far as is known
+}
+
+var _ cluster.Provider = (*Provider)(nil)
+
+// New connects to the container engine. The error says what is wrong and
+// what to do; it comes within seconds.
+func New(ctx context.Context, c Config) (*Provider, error) {
+	c.Image = cmp.Or(c.Image, DefaultImage)
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Self == "" {
+		self, err := os.Executable()
+		if err != nil {
+			return nil, err
+		}
+		c.Self = self
+	}
+	if c.Args == nil {
+		c.Args = []string{"worker"}
+	}
+	e, err := connect(ctx, c.Log)
+	if err != nil {
+		return nil, err
+	}
+	return &Provider{
+		Config: c, run: newRunID(), engine: e, images: map[imageKind]string{}, groups: map[string]*group{},
+	}, nil
+}
+
+func newRunID() string {
+	var b [6]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// Cell lends a cluster that is well and empty, one at a time: it waits for
+// the cell before to have ended.
+func (p *Provider) Cell(ctx context.Context, o cluster.Options) (cluster.Cluster, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	o = withDefaults(o)
+	var groups []*group
+	for _, spec := range groupsOf(o.Topology) {
+		g, err := p.group(ctx, spec)
+		if err != nil {
+			return nil, fmt.Errorf("bring up %s: %w", spec.name, err)
+		}
+		if err := g.prepare(ctx, o); err != nil {
+			return nil, fmt.Errorf("put %s in order: %w", spec.name, err)
+		}
+		groups = append(groups, g)
+	}
+	return newCell(ctx, p, o, groups)
+}
+
+func withDefaults(o cluster.Options) cluster.Options {
+	o.Workers = cmp.Or(o.Workers, 10)
+	o.PerHost = cmp.Or(o.PerHost, 1)
+	o.CallTimeout = cmp.Or(o.CallTimeout, defaultCallTimeout)
+	o.DownAfter = cmp.Or(o.DownAfter, defaultDownAfter)
+	o.Topology.Persistence = cmp.Or(o.Topology.Persistence, persistNone)
+	return o
+}
+
+// group answers the running servers of spec, and starts them at first.
+func (p *Provider) group(ctx context.Context, spec groupSpec) (*group, error) {
+	if g := p.groups[spec.name]; g != nil {
+		return g, nil
+	}
+	if p.net == nil {
+		n, err := p.engine.newNetwork(ctx, p.run)
+		if err != nil {
+			return nil, err
+		}
+		p.net = n
+	}
+	g, err := p.start(ctx, spec)
+	if err != nil {
+		return nil, errors.Join(err, p.discard(ctx, g))
+	}
+	p.groups[spec.name] = g
+	return g, nil
+}
+
+// Close removes the containers and the network. The images stay: they are
+// what makes the next start fast.
+func (p *Provider) Close(ctx context.Context) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, g := range p.groups {
+		g.close()
+	}
+	clear(p.groups)
+	p.net = nil
+	_, err := p.engine.remove(ctx, client.Filters{}.Add("label", runLabel+"="+p.run))
+	return errors.Join(err, p.engine.close())
+}

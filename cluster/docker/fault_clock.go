@@ -1,0 +1,143 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// Skewing wall clocks: of Redis servers by the shim in their image
+// (image-redis/clock.c), of workers by their Env. Jumps add up.
+
+// skew makes clocks jump, or drift from now on.
+func (c *cell) skew(ctx context.Context, f histories.Fault, t targets) (string, error) {
+	for _, n := range t.nodes {
+		if n.kind == sqlKind || n.kind == queueKind {
+			return "", fmt.Errorf("%w: the clock of %s cannot be set", cluster.ErrUnavailable, n.name)
+		}
+	}
+	nodeProofs := make([]string, len(t.nodes))
+	hostProofs := make([]string, len(t.hosts))
+	var jobs []func() error
+	for i, n := range t.nodes {
+		jobs = append(jobs, func() (err error) { nodeProofs[i], err = c.skewNode(ctx, n, f); return err })
+	}
+	for i, h := range t.hosts {
+		jobs = append(jobs, func() (err error) { hostProofs[i], err = c.skewHost(ctx, h, f); return err })
+	}
+	err := each(jobs, func(job func() error) error { return job() })
+	return join(nodeProofs, hostProofs), err
+}
+
+// skewTolerance is how far off a clock may look when it is not.
+const skewTolerance = 20 * time.Millisecond
+
+func (c *cell) skewNode(ctx context.Context, n *node, f histories.Fault) (string, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	before, err := n.clockOff(ctx)
+	if err != nil {
+		return "", err
+	}
+	err = c.act(func() error {
+		n.harm.skew = true
+		n.harm.offset += f.Offset
+		if f.Drift != 0 {
+			n.harm.drift = f.Drift
+		}
+		return n.setClock(ctx, n.harm.offset, n.harm.drift)
+	})
+	if err != nil {
+		return "", err
+	}
+	if f.Offset == 0 { // a drift takes time to show
+		if err := sleep(ctx, driftShows(f.Drift)); err != nil {
+			return "", err
+		}
+	}
+	after, err := n.clockOff(ctx)
+	if moved := after - before; err != nil || moved.Abs() < skewTolerance {
+		return "", err
+	}
+	return fmt.Sprintf("TIME of %s is %s off", n.name, after.Round(time.Millisecond)), nil
+}
+
+// driftShows is how long a drift takes to move a clock by twice the tolerance.
+func driftShows(drift float64) time.Duration {
+	if drift == 0 {
+		return 0
+	}
+	return min(time.Duration(float64(2*skewTolerance)/math.Abs(drift)), 2*time.Second)
+}
+
+// clockOff is how far the server's wall clock is from ours, by TIME.
+func (n *node) clockOff(ctx context.Context) (time.Duration, error) {
+	if n.kind == sentinelKind {
+		return 0, nil // it has no TIME; the shim is the same
+	}
+	before := time.Now()
+	theirs, err := n.redis.Time(ctx).Result()
+	if err != nil {
+		return 0, fmt.Errorf("%s: TIME: %w", n.name, err)
+	}
+	return theirs.Sub(before.Add(time.Since(before) / 2)).Round(time.Microsecond), nil
+}
+
+// setClock writes the shim's file. Rate is in ns a second.
+func (n *node) setClock(ctx context.Context, offset time.Duration, drift float64) error {
+	_, err := n.sh(ctx, fmt.Sprintf("/lockcheck/setclock %d %d", offset.Nanoseconds(), int64(drift*1e9)))
+	return err
+}
+
+// healClock sets the clock right. n.mu is held.
+func (n *node) healClock(ctx context.Context) error {
+	if !n.harm.skew {
+		return nil
+	}
+	if err := n.setClock(ctx, 0, 0); err != nil {
+		return err
+	}
+	n.harm.skew, n.harm.offset, n.harm.drift = false, 0, 0
+	return nil
+}
+
+func (c *cell) skewHost(ctx context.Context, h *host, f histories.Fault) (string, error) {
+	n, err := c.change(ctx, h, func(want *control) {
+		if c.p.Harmless {
+			return
+		}
+		now := c.Now()
+		drift := want.Clock.Drift
+		if f.Drift != 0 {
+			drift = f.Drift
+		}
+		want.Clock = clockShift{Offset: want.Clock.at(now) + f.Offset, Drift: drift, Since: now}
+	})
+	switch {
+	case err != nil:
+		return "", err
+	case f.Offset == 0 && f.Drift != 0 && !c.p.Harmless:
+		// Ask again when the drift shows.
+		if err := sleep(ctx, driftShows(f.Drift)); err != nil {
+			return "", err
+		}
+		if n, err = c.change(ctx, h, func(*control) {}); err != nil {
+			return "", err
+		}
+	}
+	if n.Ack == 0 {
+		return "", errors.New(h.name + " is not running")
+	}
+	if n.Wall.Abs() < skewTolerance {
+		if f.Offset != 0 && !c.p.Harmless { // jumped back to where it was
+			return fmt.Sprintf("wall clock of %s jumped back to right", h.name), nil
+		}
+		return "", nil
+	}
+	return fmt.Sprintf("wall clock of %s is %s off", h.name, n.Wall.Round(time.Millisecond)), nil
+}

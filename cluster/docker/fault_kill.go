@@ -1,0 +1,297 @@
+package docker
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/moby/moby/client"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// Killing, starting, freezing: of servers and of worker processes.
+
+// pingLimit is how long a server that is well may take to answer a ping.
+const pingLimit = 200 * time.Millisecond
+
+// kill is SIGKILL: to the whole container, so that its peers meet silence, or
+// to the server in it, so that they get a reset; to worker processes.
+func (c *cell) kill(ctx context.Context, f histories.Fault, t targets) (string, error) {
+	if f.Mode == "connection" {
+		return c.killConnection(ctx, t)
+	}
+	err := c.act(func() error {
+		return errors.Join(
+			each(t.nodes, func(n *node) error { return n.kill(ctx, f.Mode == "process") }),
+			each(t.hosts, func(h *host) error {
+				if !h.kill() {
+					return fmt.Errorf("%s is dead already", h.name)
+				}
+				return nil
+			}))
+	})
+	return join(ofNodes(t.nodes, func(n *node) string { return n.silence(ctx) }),
+		ofHosts(t.hosts, (*host).death)), err
+}
+
+// join puts the proofs of several targets into one sentence; if one is
+// missing, so is the whole: a fault that bit half of its targets is none.
+func join(proofs ...[]string) string {
+	var all []string
+	for _, list := range proofs {
+		for _, p := range list {
+			if p == "" {
+				return ""
+			}
+			all = append(all, p)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+func ofNodes(nodes []*node, look func(*node) string) []string {
+	proofs := make([]string, len(nodes))
+	indices := make([]int, len(nodes))
+	for i := range indices {
+		indices[i] = i
+	}
+	_ = each(indices, func(i int) error { proofs[i] = look(nodes[i]); return nil })
+	return proofs
+}
+
+func ofHosts(hosts []*host, look func(*host) string) []string {
+	var proofs []string
+	for _, h := range hosts {
+		proofs = append(proofs, look(h))
+	}
+	return proofs
+}
+
+// silence looks whether a server is unreachable, and says how.
+func (n *node) silence(ctx context.Context) string {
+	err := n.ping(ctx, pingLimit)
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return n.name + " does not answer PING (connection refused)"
+	case isTimeout(err):
+		return fmt.Sprintf("%s does not answer PING (nothing for %s)", n.name, pingLimit)
+	}
+	return fmt.Sprintf("%s does not answer PING (%v)", n.name, err)
+}
+
+// death looks whether a worker process is there.
+func (h *host) death() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.alive() {
+		return ""
+	}
+	return fmt.Sprintf("process %d of %s has ended", h.proc.Pid, h.name)
+}
+
+func (n *node) kill(ctx context.Context, process bool) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.harm.host || n.harm.process {
+		return fmt.Errorf("%s is dead already", n.name)
+	}
+	if process {
+		n.harm.process = true
+		_, err := n.sh(ctx, "kill -9 -1")
+		return err
+	}
+	n.harm.host = true
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	_, err := n.engine.api.ContainerKill(ctx, n.id, client.ContainerKillOptions{Signal: "SIGKILL"})
+	return err
+}
+
+// startAgain starts what was killed. Workers begin a new life under their
+// number.
+func (c *cell) startAgain(ctx context.Context, f histories.Fault, t targets) (string, error) {
+	err := c.act(func() error {
+		return errors.Join(
+			each(t.nodes, func(n *node) error { return n.start(ctx, f.Mode == "empty") }),
+			each(t.hosts, func(h *host) error { return c.revive(ctx, h) }))
+	})
+	return join(ofNodes(t.nodes, func(n *node) string { return n.life(ctx) }), ofHosts(t.hosts, (*host).running)), err
+}
+
+func (c *cell) revive(ctx context.Context, h *host) error {
+	if h.death() == "" {
+		return fmt.Errorf("%s is alive", h.name)
+	}
+	h.life++
+	return c.startHost(ctx, h)
+}
+
+// running looks whether a worker process runs, by the kernel's word.
+func (h *host) running() string {
+	state := h.state()
+	if state == "" || state == "T" {
+		return ""
+	}
+	return fmt.Sprintf("process of %s runs (state %s)", h.name, state)
+}
+
+// life looks whether a server answers, and with what.
+func (n *node) life(ctx context.Context) string {
+	if err := n.ping(ctx, time.Second); err != nil {
+		return ""
+	}
+	if n.kind != redisKind {
+		return n.name + " answers"
+	}
+	role, err := n.askRole(ctx)
+	if err != nil {
+		return ""
+	}
+	keys, err := n.redis.DBSize(ctx).Result()
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("%s answers: %s with %d keys", n.name, role, keys)
+}
+
+// start runs a killed server again, with what persistence kept, or with
+// nothing. It waits until the server answers.
+func (n *node) start(ctx context.Context, empty bool) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var err error
+	switch {
+	case n.harm.host:
+		err = n.startContainer(ctx, empty)
+	case n.harm.process:
+		script := "timeout 2 sh -c 'echo > /lockcheck/run/go'"
+		if empty {
+			script = "touch /lockcheck/empty; " + script
+		}
+		_, err = n.sh(ctx, script)
+	default:
+		return fmt.Errorf("%s is running", n.name)
+	}
+	if err != nil {
+		return err
+	}
+	n.harm.host, n.harm.process = false, false
+	return until(ctx, startLimit, func(ctx context.Context) error { return n.ping(ctx, time.Second) })
+}
+
+// startContainer starts a killed container. Its network namespace is new, so
+// that its cuts have to be made again.
+func (n *node) startContainer(ctx context.Context, empty bool) error {
+	ctx, cancel := context.WithTimeout(ctx, startLimit)
+	defer cancel()
+	if empty {
+		var buf bytes.Buffer
+		w := tar.NewWriter(&buf)
+		if err := errors.Join(w.WriteHeader(&tar.Header{Name: "empty", Mode: 0o644}), w.Close()); err != nil {
+			return err
+		}
+		_, err := n.engine.api.CopyToContainer(ctx, n.id, client.CopyToContainerOptions{DestinationPath: "/lockcheck", Content: &buf})
+		if err != nil {
+			return fmt.Errorf("%s: %w", n.name, err)
+		}
+	}
+	if _, err := n.engine.api.ContainerStart(ctx, n.id, client.ContainerStartOptions{}); err != nil {
+		return fmt.Errorf("%s: %w", n.name, err)
+	}
+	if len(n.rules) == 0 {
+		return nil
+	}
+	_, err := n.sh(ctx, cutScript(n.rules))
+	return err
+}
+
+// pause freezes: servers by the freezer, worker processes by SIGSTOP.
+func (c *cell) pause(ctx context.Context, t targets) (string, error) {
+	err := c.act(func() error {
+		return errors.Join(
+			each(t.nodes, func(n *node) error { return n.pause(ctx) }),
+			each(t.hosts, func(h *host) error { return h.signal(syscall.SIGSTOP) }))
+	})
+	return join(ofNodes(t.nodes, func(n *node) string { return n.silence(ctx) }),
+		ofHosts(t.hosts, func(h *host) string { return h.stopped(ctx) })), err
+}
+
+// resume lets go on what was frozen.
+func (c *cell) resume(ctx context.Context, t targets) (string, error) {
+	err := c.act(func() error {
+		return errors.Join(
+			each(t.nodes, func(n *node) error { return n.unpause(ctx) }),
+			each(t.hosts, func(h *host) error { return h.signal(syscall.SIGCONT) }))
+	})
+	return join(ofNodes(t.nodes, func(n *node) string { return n.life(ctx) }), ofHosts(t.hosts, (*host).running)), err
+}
+
+func (n *node) pause(ctx context.Context) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.harm.host || n.harm.process || n.harm.paused {
+		return fmt.Errorf("%s is not running", n.name)
+	}
+	n.harm.paused = true
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	_, err := n.engine.api.ContainerPause(ctx, n.id, client.ContainerPauseOptions{})
+	return err
+}
+
+func (n *node) unpause(ctx context.Context) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.harm.paused {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	_, err := n.engine.api.ContainerUnpause(ctx, n.id, client.ContainerUnpauseOptions{})
+	if err == nil {
+		n.harm.paused = false
+	}
+	return err
+}
+
+// stopped looks whether the kernel says that a worker process is stopped.
+func (h *host) stopped(ctx context.Context) string {
+	err := until(ctx, pingLimit, func(context.Context) error {
+		if s := h.state(); s != "T" {
+			return fmt.Errorf("state %s", s)
+		}
+		return nil
+	})
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("process of %s is stopped (state T)", h.name)
+}
+
+// state is the letter that the kernel gives a process's state; empty if there
+// is no such process, or no /proc.
+func (h *host) state() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.alive() {
+		return ""
+	}
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", h.proc.Pid))
+	if err != nil {
+		return ""
+	}
+	_, rest, ok := strings.Cut(string(stat), ") ")
+	if !ok {
+		return ""
+	}
+	return rest[:1]
+}

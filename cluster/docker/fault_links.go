@@ -1,0 +1,271 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// Cutting links and losing packets. Between servers by iptables at the
+// receiver (a packet dropped at its sender is sent again as if nothing had
+// been lost); between a worker and a server in the worker's dialer.
+
+// hurtLinks cuts every link between a member of From and a member of To, or
+// has it lose a share of its packets.
+func (c *cell) hurtLinks(ctx context.Context, f histories.Fault) (cluster.Effect, error) {
+	from, err := c.resolve(ctx, f.From)
+	if err != nil {
+		return cluster.Effect{}, err
+	}
+	to, err := c.resolve(ctx, f.To)
+	if err != nil {
+		return cluster.Effect{}, err
+	}
+	if f.F == histories.Partition {
+		f.Rate = 1
+	}
+	if f.Rate <= 0 || f.Rate > 1 {
+		return cluster.Effect{}, fmt.Errorf("%s: rate is %v, want more than 0 and at most 1", f.F, f.Rate)
+	}
+	c.markHurt(slices.Concat(from.nodes, to.nodes))
+	plan := newCutting(f.F == histories.Loss, f.Rate)
+	plan.oneWay(from, to)
+	if !f.OneWay {
+		plan.oneWay(to, from)
+	}
+	effect := cluster.Effect{Targets: append(from.names(), to.names()...)}
+	if len(plan.nodes) == 0 && len(plan.hosts) == 0 {
+		return effect, fmt.Errorf("%w: there is no link between %v and %v", cluster.ErrUnavailable, f.From, f.To)
+	}
+	effect.Proof, err = c.cut(ctx, plan)
+	return effect, err
+}
+
+// cutting is what is to be done to which receivers.
+type cutting struct {
+	loss  bool
+	rate  float64
+	rules map[*node][]string // at the receiver
+	peers map[*node][]string // whom a sender is to try to reach: "ip port"
+	links map[*host]map[string]linkCut
+	nodes []*node
+	hosts []*host
+}
+
+func newCutting(loss bool, rate float64) *cutting {
+	return &cutting{loss: loss, rate: rate, rules: map[*node][]string{}, peers: map[*node][]string{}, links: map[*host]map[string]linkCut{}}
+}
+
+// oneWay plans to lose what from sends to to.
+func (p *cutting) oneWay(from, to targets) {
+	for _, b := range to.nodes {
+		for _, a := range from.nodes {
+			if a != b {
+				p.between(a, b)
+			}
+		}
+		for _, h := range from.hosts {
+			p.worker(h, b, true)
+		}
+	}
+	for _, h := range to.hosts {
+		for _, a := range from.nodes {
+			p.worker(h, a, false)
+		}
+	}
+}
+
+// between plans a rule at the receiver b, and that a tries to reach it.
+func (p *cutting) between(a, b *node) {
+	rule := "-s " + a.addr.Addr().String()
+	if p.loss {
+		rule += " -m statistic --mode random --probability " + strconv.FormatFloat(p.rate, 'f', -1, 64)
+	}
+	p.rules[b] = append(p.rules[b], rule+" -j DROP")
+	if len(p.peers[a]) < maxPeers {
+		p.peers[a] = append(p.peers[a], fmt.Sprintf("%s %d", b.addr.Addr(), b.addr.Port()))
+	}
+	for _, n := range []*node{a, b} {
+		if !slices.Contains(p.nodes, n) {
+			p.nodes = append(p.nodes, n)
+		}
+	}
+}
+
+// maxPeers bounds the attempts that show that a cut bites.
+const maxPeers = 3
+
+func (p *cutting) worker(h *host, n *node, out bool) {
+	if p.links[h] == nil {
+		p.links[h] = map[string]linkCut{}
+		p.hosts = append(p.hosts, h)
+	}
+	cut := p.links[h][n.name]
+	switch {
+	case p.loss && out:
+		cut.LossOut = p.rate
+	case p.loss:
+		cut.LossIn = p.rate
+	case out:
+		cut.Out = true
+	default:
+		cut.In = true
+	}
+	p.links[h][n.name] = cut
+}
+
+// cut does what is planned, everywhere at once.
+func (c *cell) cut(ctx context.Context, p *cutting) (string, error) {
+	drops := make([]string, len(p.nodes))
+	heard := make([]string, len(p.hosts))
+	var jobs []func() error
+	for i, n := range p.nodes {
+		jobs = append(jobs, func() (err error) { drops[i], err = c.cutNode(ctx, n, p); return err })
+	}
+	for i, h := range p.hosts {
+		jobs = append(jobs, func() (err error) { heard[i], err = c.cutHost(ctx, h, p); return err })
+	}
+	err := each(jobs, func(job func() error) error { return job() })
+	drops = slices.DeleteFunc(drops, func(s string) bool { return s == senderOnly })
+	return join(drops, heard), err
+}
+
+// senderOnly stands for the proof of a node that has no rule of its own.
+const senderOnly = "-"
+
+// cutNode puts the rules in force and reads how many packets they dropped.
+func (c *cell) cutNode(ctx context.Context, n *node, p *cutting) (string, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	script := probeScript(p.peers[n])
+	if rules := p.rules[n]; len(rules) > 0 && !c.p.Harmless {
+		n.rules = append(n.rules, rules...)
+		script = cutScript(n.rules) + script
+	}
+	if n.harm.host || n.harm.paused {
+		return senderOnly, nil // the rules come into force when it starts
+	}
+	out, err := n.sh(ctx, script+countScript)
+	if err != nil || len(p.rules[n]) == 0 {
+		return senderOnly, err
+	}
+	for range 10 { // lossy links take a while to show it
+		if dropped := number(strings.TrimSpace(out)); dropped > 0 {
+			return fmt.Sprintf("%s dropped %d packets", n.name, dropped), nil
+		}
+		if c.p.Harmless || sleep(ctx, 100*time.Millisecond) != nil {
+			break
+		}
+		if out, err = n.sh(ctx, countScript); err != nil {
+			return "", err
+		}
+	}
+	return "", nil
+}
+
+// cutScript makes the rules the only ones of our chain.
+func cutScript(rules []string) string {
+	var b strings.Builder
+	b.WriteString("set -e; iptables -N LOCKCHECK 2> /dev/null && iptables -I INPUT -j LOCKCHECK; iptables -F LOCKCHECK\n")
+	for _, r := range rules {
+		b.WriteString("iptables -A LOCKCHECK " + r + "\n")
+	}
+	b.WriteString("set +e\n")
+	return b.String()
+}
+
+// probeScript tries to reach the peers, twice: the receiver's rule may be a
+// moment later than the first.
+func probeScript(peers []string) string {
+	if len(peers) == 0 {
+		return "sleep 0.15\n"
+	}
+	var b strings.Builder
+	b.WriteString("for i in 1 2; do\n")
+	for _, p := range peers {
+		ip, port, _ := strings.Cut(p, " ")
+		fmt.Fprintf(&b, "timeout 0.1 bash -c ': < /dev/tcp/%s/%s' 2> /dev/null &\n", ip, port)
+	}
+	b.WriteString("wait; done\n")
+	return b.String()
+}
+
+// countScript prints how many packets the rules of our chain have dropped.
+const countScript = `iptables -nvxL LOCKCHECK 2> /dev/null | awk '$3 == "DROP" { n += $1 } END { print n+0 }'`
+
+// healRules lets all through again. n.mu is held.
+func (n *node) healRules(ctx context.Context) error {
+	if len(n.rules) == 0 {
+		return nil
+	}
+	_, err := n.sh(ctx, "iptables -F LOCKCHECK")
+	if err == nil {
+		n.rules = nil
+	}
+	return err
+}
+
+// cutHost tells a worker process which links are cut, and asks it whom it
+// does not reach any more.
+func (c *cell) cutHost(ctx context.Context, h *host, p *cutting) (string, error) {
+	links := p.links[h]
+	apply := func(want *control) {
+		if c.p.Harmless {
+			return
+		}
+		merged := map[string]linkCut{}
+		for name, cut := range want.Links {
+			merged[name] = cut
+		}
+		for name, cut := range links {
+			merged[name] = merged[name].and(cut)
+		}
+		want.Links = merged
+	}
+	n, err := c.change(ctx, h, apply)
+	if err != nil {
+		return "", err
+	}
+	if !p.loss {
+		for name := range links {
+			if !slices.Contains(n.Unreachable, name) {
+				return "", nil
+			}
+		}
+		return fmt.Sprintf("%s gets no answer from %s", h.name, strings.Join(n.Unreachable, ", ")), nil
+	}
+	return c.lost(ctx, h, n.Lost)
+}
+
+// and joins two states of one link.
+func (a linkCut) and(b linkCut) linkCut {
+	return linkCut{Out: a.Out || b.Out, In: a.In || b.In, LossOut: max(a.LossOut, b.LossOut), LossIn: max(a.LossIn, b.LossIn)}
+}
+
+// lossLimit bounds waiting for the first packet to get lost.
+const lossLimit = 2 * time.Second
+
+// lost waits until a worker process has lost a packet.
+func (c *cell) lost(ctx context.Context, h *host, before int64) (string, error) {
+	if c.p.Harmless {
+		return "", nil
+	}
+	var n note
+	err := until(ctx, lossLimit, func(ctx context.Context) (err error) {
+		if n, err = c.change(ctx, h, func(*control) {}); err == nil && n.Lost <= before {
+			err = errors.New("nothing lost yet")
+		}
+		return err
+	})
+	if err != nil {
+		return "", nil // no proof is no error
+	}
+	return fmt.Sprintf("%s lost %d packets", h.name, n.Lost-before), nil
+}

@@ -1,0 +1,159 @@
+package docker
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/workload/env"
+)
+
+// A manual failover, and memory pressure.
+
+// failoverLimit bounds waiting for the roles to change.
+const failoverLimit = 10 * time.Second
+
+// failover asks for a manual failover of the master, and waits until another
+// is master.
+func (c *cell) failover(ctx context.Context, t targets) (string, error) {
+	old, err := c.master(ctx)
+	if err != nil {
+		return "", err
+	}
+	if len(t.nodes) > 0 {
+		old = t.nodes[0]
+	}
+	err = c.act(func() error {
+		switch c.o.Topology.Lock {
+		case env.Sentinel:
+			return c.lockGroup().of(sentinelKind)[0].do(ctx, "SENTINEL", "FAILOVER", masterName)
+		case env.RedisCluster:
+			return c.clusterFailover(ctx, old)
+		}
+		return fmt.Errorf("%w: this topology has nobody to fail over to", cluster.ErrUnavailable)
+	})
+	if err != nil {
+		return "", err
+	}
+	limit := failoverLimit
+	if c.p.Harmless {
+		limit = askLimit
+	}
+	var now *node
+	err = until(ctx, limit, func(ctx context.Context) (err error) {
+		now, err = c.promotedFrom(ctx, old)
+		return err
+	})
+	if err != nil {
+		return "", nil // no proof is no error
+	}
+	return fmt.Sprintf("%s is master instead of %s", now.name, old.name), nil
+}
+
+// promotedFrom is who is master instead of old.
+func (c *cell) promotedFrom(ctx context.Context, old *node) (*node, error) {
+	if c.o.Topology.Lock == env.RedisCluster {
+		return c.clusterSuccessor(ctx, old)
+	}
+	now, err := c.master(ctx)
+	if err == nil && now == old {
+		err = fmt.Errorf("%s is still master", old.name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	role, err := now.askRole(ctx)
+	if err == nil && role != "master" {
+		err = fmt.Errorf("%s is not master yet", now.name)
+	}
+	return now, err
+}
+
+// Memory pressure: as many keys with a ttl as make the server's limit half of
+// them, so that about every second lease goes too.
+const (
+	fillerCount = 400
+	fillerSize  = 10 << 10
+	fillerTTL   = 600 // seconds
+)
+
+// evict fills a server with keys that have a ttl and then takes half of their
+// memory away under volatile-random: it has to throw leases out, too.
+func (c *cell) evict(ctx context.Context, t targets) (string, error) {
+	proofs := make([]string, 0, len(t.nodes))
+	for _, n := range t.nodes {
+		if n.kind != redisKind {
+			return "", fmt.Errorf("%w: %s has no memory limit to set", cluster.ErrUnavailable, n.name)
+		}
+		proof, err := c.evictOne(ctx, n)
+		if err != nil {
+			return "", err
+		}
+		proofs = append(proofs, proof)
+	}
+	return join(proofs), nil
+}
+
+const fillScript = `
+for i = 1, tonumber(ARGV[1]) do
+	redis.call('SET', 'lockcheck:filler:' .. i, string.rep('x', tonumber(ARGV[2])), 'EX', ARGV[3])
+end`
+
+const unfillScript = `
+for i = 1, tonumber(ARGV[1]) do redis.call('DEL', 'lockcheck:filler:' .. i) end`
+
+func (c *cell) evictOne(ctx context.Context, n *node) (string, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	evicted := func() (int64, error) {
+		f, err := n.info(ctx, "stats")
+		return number(f["evicted_keys"]), err
+	}
+	before, err := evicted()
+	if err != nil {
+		return "", err
+	}
+	err = c.act(func() error {
+		n.harm.memory = true
+		if err := n.do(ctx, "EVAL", fillScript, 0, fillerCount, fillerSize, fillerTTL); err != nil {
+			return err
+		}
+		f, err := n.info(ctx, "memory")
+		if err != nil {
+			return err
+		}
+		limit := number(f["used_memory"]) - fillerCount*fillerSize/2
+		return n.do(ctx, "CONFIG", "SET", "maxmemory-policy", "volatile-random", "maxmemory", limit)
+	})
+	if err != nil {
+		return "", err
+	}
+	var gone int64
+	_ = until(ctx, askLimit, func(context.Context) error { // how many is the proof
+		after, err := evicted()
+		if gone = after - before; err == nil && gone < fillerCount/4 {
+			err = fmt.Errorf("%d keys evicted so far", gone)
+		}
+		return err
+	})
+	if gone == 0 {
+		return "", nil
+	}
+	return fmt.Sprintf("%s evicted %d keys", n.name, gone), nil
+}
+
+// healMemory takes the limit and the filling away. n.mu is held.
+func (n *node) healMemory(ctx context.Context) error {
+	if !n.harm.memory || n.harm.process {
+		return nil
+	}
+	if err := n.do(ctx, "CONFIG", "SET", "maxmemory", 0, "maxmemory-policy", "noeviction"); err != nil {
+		return err
+	}
+	n.harm.memory = false
+	if role, err := n.role(ctx); err != nil || role != "master" {
+		return err
+	}
+	return n.do(ctx, "EVAL", unfillScript, 0, fillerCount)
+}

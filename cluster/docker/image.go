@@ -1,0 +1,159 @@
+package docker
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/containerd/errdefs"
+	"github.com/moby/moby/client"
+)
+
+// images holds one folder per kind of image, its Dockerfile and what that copies.
+//
+//go:embed image-redis image-sql image-queue
+var images embed.FS
+
+// imageKind is a folder of images.
+type imageKind string
+
+const (
+	redisImage imageKind = "image-redis"
+	sqlImage   imageKind = "image-sql"
+	queueImage imageKind = "image-queue"
+)
+
+var repos = map[imageKind]string{
+	redisImage: "lockcheck/redis", sqlImage: "lockcheck/mariadb", queueImage: "lockcheck/rabbitmq",
+}
+
+// Limits on images.
+const (
+	pullLimit  = 5 * time.Minute
+	buildLimit = 10 * time.Minute
+)
+
+// image answers the tag of our image of that kind, built on the base; it is
+// built at most once for the same files and the same base.
+func (e *engine) image(ctx context.Context, kind imageKind, base string) (string, error) {
+	baseID, err := e.baseID(ctx, base)
+	if err != nil {
+		return "", err
+	}
+	files, err := archive(kind)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	sum.Write(files)
+	io.WriteString(sum, baseID)
+	tag := repos[kind] + ":" + hex.EncodeToString(sum.Sum(nil))[:12]
+	if _, err := e.api.ImageInspect(ctx, tag); err == nil {
+		return tag, nil
+	}
+	return tag, e.build(ctx, files, base, tag)
+}
+
+// baseID finds the base image here, or pulls it.
+func (e *engine) baseID(ctx context.Context, base string) (string, error) {
+	seen, err := e.api.ImageInspect(ctx, base)
+	if err == nil {
+		return seen.ID, nil
+	}
+	if !errdefs.IsNotFound(err) {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, pullLimit)
+	defer cancel()
+	pull, err := e.api.ImagePull(ctx, base, client.ImagePullOptions{})
+	if err == nil {
+		err = errors.Join(pull.Wait(ctx), pull.Close())
+	}
+	if err != nil {
+		return "", &Error{fmt.Sprintf("image %s is not here and cannot be pulled", base),
+			"name one that is here with --image, or make " + DefaultImage + " with .ci/base-image.sh from lockcheck's source", err}
+	}
+	seen, err = e.api.ImageInspect(ctx, base)
+	return seen.ID, err
+}
+
+// build builds with the host's network: containers may have no DNS where the
+// host has.
+func (e *engine) build(ctx context.Context, files []byte, base, tag string) error {
+	ctx, cancel := context.WithTimeout(ctx, buildLimit)
+	defer cancel()
+	args := map[string]*string{"BASE": &base}
+	for _, name := range []string{"http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"} {
+		if v := os.Getenv(name); v != "" {
+			args[name] = &v
+		}
+	}
+	built, err := e.api.ImageBuild(ctx, bytes.NewReader(files), client.ImageBuildOptions{
+		Tags: []string{tag}, BuildArgs: args, NetworkMode: "host", Remove: true, ForceRemove: true,
+		Labels: map[string]string{ownLabel: "1"},
+	})
+	if err == nil {
+		err = errors.Join(buildResult(built.Body), built.Body.Close())
+	}
+	if err != nil {
+		return &Error{"building " + tag + " on " + base,
+			"the base must be based on Debian, and Debian's package mirror must be reachable from this host", err}
+	}
+	return nil
+}
+
+// buildResult reads the engine's talk to its end: an error comes as a line.
+func buildResult(r io.Reader) error {
+	var tail string
+	dec := json.NewDecoder(r)
+	for {
+		var line struct {
+			Stream string `json:"stream"`
+			Error  string `json:"error"`
+		}
+		if err := dec.Decode(&line); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if s := strings.TrimSpace(line.Stream); s != "" {
+			tail = s
+		}
+		if line.Error != "" {
+			return fmt.Errorf("%s (last output: %s)", line.Error, tail)
+		}
+	}
+}
+
+// archive packs the folder of a kind; the same files give the same bytes.
+func archive(kind imageKind) ([]byte, error) {
+	var buf bytes.Buffer
+	w := tar.NewWriter(&buf)
+	err := fs.WalkDir(images, string(kind), func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := images.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if err := w.WriteHeader(&tar.Header{Name: path.Base(name), Mode: 0o755, Size: int64(len(content))}); err != nil {
+			return err
+		}
+		_, err = w.Write(content)
+		return err
+	})
+	return buf.Bytes(), errors.Join(err, w.Close())
+}

@@ -1,0 +1,346 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/workload/env"
+)
+
+// injectLimit bounds one fault, the look at whether it bit included.
+const injectLimit = 30 * time.Second
+
+// Inject implements cluster.Cluster. What a fault did is looked at where it
+// must show, never concluded from having done it; without such a sign the
+// effect has no proof.
+func (c *cell) Inject(ctx context.Context, f histories.Fault) (cluster.Effect, error) {
+	c.faultMu.Lock()
+	defer c.faultMu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, injectLimit)
+	defer cancel()
+	switch f.F {
+	case histories.Heal:
+		return c.healFault(ctx)
+	case histories.Partition, histories.Loss:
+		return c.hurtLinks(ctx, f)
+	}
+	t, err := c.resolve(ctx, f.Targets)
+	if err != nil {
+		return cluster.Effect{}, err
+	}
+	if len(t.nodes)+len(t.hosts) == 0 {
+		return cluster.Effect{}, fmt.Errorf("%s without a target", f.F)
+	}
+	c.markHurt(t.nodes)
+	proof, err := c.hurt(ctx, f, t)
+	effect := cluster.Effect{Targets: t.names(), Proof: proof}
+	if f.Step != "" && f.F == histories.Crash {
+		effect.Targets = nil // the kill is an event of its own: fault_steps.go
+	}
+	return effect, err
+}
+
+// hurt does one fault to its targets.
+func (c *cell) hurt(ctx context.Context, f histories.Fault, t targets) (proof string, err error) {
+	switch f.F {
+	case histories.Kill:
+		return c.kill(ctx, f, t)
+	case histories.Start:
+		return c.startAgain(ctx, f, t)
+	case histories.Pause:
+		if f.Step == renewalStep {
+			return c.freezeTasks(ctx, t, true)
+		}
+		if f.Step != "" {
+			return c.ambushWorkers(ctx, f, t)
+		}
+		return c.pause(ctx, t)
+	case histories.Resume:
+		if f.Step == renewalStep {
+			return c.freezeTasks(ctx, t, false)
+		}
+		return c.resume(ctx, t)
+	case histories.Crash, histories.Delay:
+		if f.Step == "" {
+			return c.kill(ctx, f, t)
+		}
+		return c.ambushWorkers(ctx, f, t)
+	case histories.Skew:
+		return c.skew(ctx, f, t)
+	case histories.Failover:
+		return c.failover(ctx, t)
+	case histories.Evict:
+		return c.evict(ctx, t)
+	}
+	return "", fmt.Errorf("%w: no such fault: %q", cluster.ErrUnavailable, f.F)
+}
+
+// act does something harmful, unless the Provider was told to be harmless.
+func (c *cell) act(f func() error) error {
+	if c.p.Harmless {
+		return nil
+	}
+	return f()
+}
+
+// markHurt remembers which groups have to be put in order before the next
+// cell.
+func (c *cell) markHurt(nodes []*node) {
+	for _, g := range c.groups {
+		for _, n := range nodes {
+			if slices.Contains(g.nodes, n) {
+				g.hurt = true
+			}
+		}
+	}
+}
+
+// targets are what the names in a fault stand for.
+type targets struct {
+	nodes   []*node
+	hosts   []*host
+	workers []int // on hosts, those meant
+}
+
+func (t targets) names() []string {
+	var names []string
+	for _, n := range t.nodes {
+		names = append(names, n.name)
+	}
+	for _, h := range t.hosts {
+		names = append(names, h.names()...)
+	}
+	return names
+}
+
+func (t *targets) addNodes(nodes ...*node) {
+	for _, n := range nodes {
+		if n != nil && !slices.Contains(t.nodes, n) {
+			t.nodes = append(t.nodes, n)
+		}
+	}
+}
+
+func (t *targets) addHost(h *host, workers ...int) {
+	if !slices.Contains(t.hosts, h) {
+		t.hosts = append(t.hosts, h)
+	}
+	t.workers = append(t.workers, workers...)
+}
+
+// resolve finds what the names mean at this moment.
+func (c *cell) resolve(ctx context.Context, names []string) (targets, error) {
+	var t targets
+	for _, name := range names {
+		before := len(t.nodes) + len(t.workers)
+		if err := c.resolveOne(ctx, name, &t); err != nil {
+			return targets{}, err
+		}
+		if len(t.nodes)+len(t.workers) == before && !slices.Contains(names[:slices.Index(names, name)], name) && !c.known(name) {
+			return targets{}, fmt.Errorf("%w: this topology has no %s", cluster.ErrUnavailable, name)
+		}
+	}
+	return t, nil
+}
+
+// known reports whether a name that added nothing is one that exists all the
+// same: it was among the targets already.
+func (c *cell) known(name string) bool {
+	return slices.Contains(c.Nodes(), name) || name == "replicas" || name == "old-master"
+}
+
+func (c *cell) resolveOne(ctx context.Context, name string, t *targets) error {
+	switch name {
+	case "workers", "half-workers":
+		hosts := c.hosts
+		if name == "half-workers" {
+			hosts = hosts[:(len(hosts)+1)/2]
+		}
+		for _, h := range hosts {
+			t.addHost(h, h.workers...)
+		}
+		return nil
+	case "master":
+		m, err := c.master(ctx)
+		if err == nil {
+			c.oldMaster = m.name
+			t.addNodes(m)
+		}
+		return err
+	case "old-master":
+		t.addNodes(c.node(c.oldMaster))
+	case "replicas", "one-replica", "other-replicas":
+		replicas, err := c.replicas(ctx)
+		first := min(1, len(replicas))
+		if name == "one-replica" {
+			replicas = replicas[:first]
+		} else if name == "other-replicas" {
+			replicas = replicas[first:]
+		}
+		t.addNodes(replicas...)
+		return err
+	case "locks":
+		t.addNodes(c.locks()...)
+	case "sentinels":
+		if g := c.lockGroup(); g != nil {
+			t.addNodes(g.of(sentinelKind)...)
+		}
+	case "stock", "sql", "queue":
+		t.addNodes(c.node(name + "-1"))
+	default:
+		return c.resolveName(ctx, name, t)
+	}
+	return nil
+}
+
+// resolveName finds a node, a worker, or the server that has a key.
+func (c *cell) resolveName(ctx context.Context, name string, t *targets) error {
+	if key, ok := strings.CutPrefix(name, "key:"); ok {
+		n, err := c.serverOf(ctx, key)
+		if err == nil {
+			c.oldMaster = n.name
+			t.addNodes(n)
+		}
+		return err
+	}
+	if number, ok := strings.CutPrefix(name, "worker-"); ok {
+		w, err := strconv.Atoi(number)
+		for _, h := range c.hosts {
+			if err == nil && slices.Contains(h.workers, w) {
+				t.addHost(h, w)
+				return nil
+			}
+		}
+	}
+	if n := c.node(name); n != nil {
+		t.addNodes(n)
+		return nil
+	}
+	return fmt.Errorf("%w: this cluster has no %s", cluster.ErrUnavailable, name)
+}
+
+// node finds a server by name.
+func (c *cell) node(name string) *node {
+	for _, n := range c.nodes() {
+		if n.name == name {
+			return n
+		}
+	}
+	return nil
+}
+
+// locks are the Redis servers of the lock service.
+func (c *cell) locks() []*node {
+	if g := c.lockGroup(); g != nil {
+		return g.of(redisKind)
+	}
+	return nil
+}
+
+var errNoMaster = errors.New("no master is known")
+
+// master is the lock service's master: what the sentinels say, or the first
+// that says so itself. Of independent servers it is the first.
+func (c *cell) master(ctx context.Context) (*node, error) {
+	switch c.o.Topology.Lock {
+	case env.NoLock:
+		return nil, fmt.Errorf("%w: this topology has no master", cluster.ErrUnavailable)
+	case env.Sentinel:
+		return c.sentinelsMaster(ctx)
+	case env.RedisCluster:
+		for _, n := range c.locks() {
+			if role, err := n.askRole(ctx); err == nil && role == "master" {
+				return n, nil
+			}
+		}
+		return nil, errNoMaster
+	}
+	return c.locks()[0], nil
+}
+
+// askLimit bounds asking a server that may be dead.
+const askLimit = 300 * time.Millisecond
+
+func (n *node) askRole(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	return n.role(ctx)
+}
+
+// sentinelsMaster is what most of the sentinels that answer name.
+func (c *cell) sentinelsMaster(ctx context.Context) (*node, error) {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	sentinels := c.lockGroup().of(sentinelKind)
+	said := make([]string, len(sentinels))
+	_ = each(sentinels, func(s *node) error { // who does not answer has no vote
+		addr, err := s.redis.Do(ctx, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", masterName).StringSlice()
+		if err == nil && len(addr) == 2 {
+			said[slices.Index(sentinels, s)] = addr[0]
+		}
+		return err
+	})
+	votes := map[string]int{}
+	var best *node
+	for _, n := range c.locks() {
+		ip := n.addr.Addr().String()
+		for _, s := range said {
+			if s == ip {
+				votes[ip]++
+			}
+		}
+		if votes[ip] > 0 && (best == nil || votes[ip] > votes[best.addr.Addr().String()]) {
+			best = n
+		}
+	}
+	if best == nil {
+		return nil, errNoMaster
+	}
+	return best, nil
+}
+
+// replicas are the lock service's servers that are not masters.
+func (c *cell) replicas(ctx context.Context) ([]*node, error) {
+	switch c.o.Topology.Lock {
+	case env.Sentinel:
+		m, err := c.master(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return slices.DeleteFunc(c.locks(), func(n *node) bool { return n == m }), nil
+	case env.RedisCluster:
+		return slices.DeleteFunc(c.locks(), func(n *node) bool {
+			role, err := n.askRole(ctx)
+			return err != nil || role == "master"
+		}), nil
+	}
+	return nil, fmt.Errorf("%w: this topology has no replicas", cluster.ErrUnavailable)
+}
+
+// serverOf is the server that has a key: the master, or of several masters the
+// one with a key of that name in it.
+func (c *cell) serverOf(ctx context.Context, key string) (*node, error) {
+	if c.o.Topology.Lock != env.RedisCluster {
+		return c.master(ctx)
+	}
+	pattern := "*" + strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, `\`, `\\`).Replace(key) + "*"
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	for _, n := range c.locks() {
+		role, err := n.role(ctx)
+		if err != nil || role != "master" {
+			continue
+		}
+		if found, err := n.redis.Keys(ctx, pattern).Result(); err == nil && len(found) > 0 {
+			return n, nil
+		}
+	}
+	return c.master(ctx)
+}

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package docker
+
+import "syscall"
+
+// dieWithParent cannot be had here: a worker process ends when its stdin does.
+func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -1,0 +1,296 @@
+package docker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/workload/env"
+)
+
+// prepareLimit bounds putting a group in order.
+const prepareLimit = 30 * time.Second
+
+// prepare makes the group as good as new: every fault undone, the roles as
+// they were at first, empty, well.
+func (g *group) prepare(ctx context.Context, o cluster.Options) error {
+	ctx, cancel := context.WithTimeout(ctx, prepareLimit)
+	defer cancel()
+	if err := each(g.nodes, func(n *node) error { return n.heal(ctx) }); err != nil {
+		return err
+	}
+	if err := each(g.nodes, func(n *node) error { return n.empty(ctx) }); err != nil {
+		return err
+	}
+	persistence := persistNone
+	if g.kind != env.NoLock {
+		persistence = o.Topology.Persistence
+	}
+	if err := each(g.of(redisKind), func(n *node) error { return n.persist(ctx, persistence) }); err != nil {
+		return err
+	}
+	return g.order(ctx, o)
+}
+
+// order puts replication in order where there is any, and waits for it.
+func (g *group) order(ctx context.Context, o cluster.Options) error {
+	moved := g.hurt || g.rolesMoved(ctx)
+	var err error
+	switch {
+	case g.kind == env.Sentinel && moved:
+		err = g.replicateAnew(ctx, o.DownAfter)
+	case g.kind == env.Sentinel:
+		err = each(g.of(sentinelKind), func(n *node) error { return n.watchSettings(ctx, o.DownAfter) })
+	case g.kind == env.RedisCluster && moved:
+		err = g.clusterAnew(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if err := until(ctx, prepareLimit, g.healthy); err != nil {
+		return err
+	}
+	g.hurt = false
+	return nil
+}
+
+// rolesMoved reports whether a first master is one no more.
+func (g *group) rolesMoved(ctx context.Context) bool {
+	masters := 0
+	switch g.kind {
+	case env.Sentinel:
+		masters = 1
+	case env.RedisCluster:
+		masters = clusterMasters
+	}
+	for i, n := range g.of(redisKind) {
+		if role, err := n.role(ctx); i < masters && (err != nil || role != "master") {
+			return true
+		}
+	}
+	return false
+}
+
+// replicateAnew makes redis-1 the master again. The sentinels forget what they
+// watched first, all of them before one is told anew: what one still knew of
+// the last failover it would tell the others.
+func (g *group) replicateAnew(ctx context.Context, downAfter time.Duration) error {
+	sentinels, servers := g.of(sentinelKind), g.of(redisKind)
+	err := each(sentinels, func(n *node) error {
+		err := n.do(ctx, "SENTINEL", "REMOVE", masterName)
+		if redis.HasErrorPrefix(err, "No such master") {
+			return nil
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	first := servers[0]
+	if err := first.do(ctx, "REPLICAOF", "NO", "ONE"); err != nil {
+		return err
+	}
+	if err := first.do(ctx, "FLUSHALL"); err != nil {
+		return err
+	}
+	err = each(servers[1:], func(n *node) error {
+		return n.do(ctx, "REPLICAOF", first.addr.Addr().String(), first.addr.Port())
+	})
+	if err != nil {
+		return err
+	}
+	if err := until(ctx, prepareLimit, func(ctx context.Context) error { return replicationInOrder(ctx, servers) }); err != nil {
+		return err
+	}
+	return each(sentinels, func(n *node) error {
+		if err := n.do(ctx, "SENTINEL", "MONITOR", masterName, first.addr.Addr().String(), first.addr.Port(), quorum); err != nil {
+			return err
+		}
+		return n.watchSettings(ctx, downAfter)
+	})
+}
+
+// failoverTimeout bounds one attempt of Sentinel's; it waits twice as long
+// before it tries again.
+const failoverTimeout = 5 * time.Second
+
+func (n *node) watchSettings(ctx context.Context, downAfter time.Duration) error {
+	return n.do(ctx, "SENTINEL", "SET", masterName,
+		"down-after-milliseconds", downAfter.Milliseconds(),
+		"failover-timeout", failoverTimeout.Milliseconds(), "parallel-syncs", 2)
+}
+
+// persist sets what survives a restart.
+func (n *node) persist(ctx context.Context, mode string) error {
+	appendonly, fsync := "yes", mode
+	switch mode {
+	case persistNone:
+		appendonly, fsync = "no", "everysec"
+	case "everysec", "always":
+	default:
+		return fmt.Errorf("persistence %q: want none, everysec or always", mode)
+	}
+	if err := n.do(ctx, "CONFIG", "SET", "appendfsync", fsync, "appendonly", appendonly); err != nil {
+		return err
+	}
+	return n.do(ctx, "CONFIG", "REWRITE")
+}
+
+// empty throws the node's data away. A replica refuses, and follows its
+// master.
+func (n *node) empty(ctx context.Context) error {
+	switch n.kind {
+	case sentinelKind:
+		return nil
+	case sqlKind:
+		return emptySQL(ctx, n)
+	case queueKind:
+		return emptyQueue(ctx, n)
+	}
+	err := n.do(ctx, "FLUSHALL")
+	if err != nil && redis.HasErrorPrefix(err, "READONLY") {
+		return nil
+	}
+	return err
+}
+
+// do sends one command on the director's connection and drops the reply.
+func (n *node) do(ctx context.Context, args ...any) error {
+	if err := n.redis.Do(ctx, args...).Err(); err != nil {
+		return fmt.Errorf("%s: %v: %w", n.name, args[0], err)
+	}
+	return nil
+}
+
+// healthy looks once whether every server answers and replication is in order.
+func (g *group) healthy(ctx context.Context) error {
+	err := each(g.nodes, func(n *node) error {
+		if err := n.ping(ctx, time.Second); err != nil {
+			return fmt.Errorf("%s does not answer: %w", n.name, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	switch g.kind {
+	case env.Sentinel:
+		if err := replicationInOrder(ctx, g.of(redisKind)); err != nil {
+			return err
+		}
+		return each(g.of(sentinelKind), func(n *node) error { return n.agrees(ctx, g) })
+	case env.RedisCluster:
+		return g.clusterInOrder(ctx)
+	}
+	return nil
+}
+
+// replicationInOrder wants one master that all others follow and have caught
+// up with.
+func replicationInOrder(ctx context.Context, servers []*node) error {
+	var master *node
+	var offset string
+	for _, n := range servers {
+		f, err := n.info(ctx, "replication")
+		if err != nil {
+			return fmt.Errorf("%s: %w", n.name, err)
+		}
+		if f["role"] != "master" {
+			continue
+		}
+		if master != nil {
+			return fmt.Errorf("%s and %s are both master", master.name, n.name)
+		}
+		master, offset = n, f["master_repl_offset"]
+	}
+	if master == nil {
+		return errors.New("nobody is master")
+	}
+	for _, n := range servers {
+		if n == master {
+			continue
+		}
+		f, err := n.info(ctx, "replication")
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", n.name, err)
+		case f["master_host"] != master.addr.Addr().String():
+			return fmt.Errorf("%s follows %s, not %s", n.name, f["master_host"], master.name)
+		case f["master_link_status"] != "up":
+			return fmt.Errorf("%s is not connected with %s", n.name, master.name)
+		case number(f["slave_repl_offset"]) < number(offset):
+			return fmt.Errorf("%s is behind %s", n.name, master.name)
+		}
+	}
+	return nil
+}
+
+// agrees wants a sentinel to see the same master as the servers say, and all
+// replicas and other sentinels, none of them down.
+func (n *node) agrees(ctx context.Context, g *group) error {
+	m, err := n.redis.Do(ctx, "SENTINEL", "MASTER", masterName).Slice()
+	if err != nil {
+		return fmt.Errorf("%s: %w", n.name, err)
+	}
+	f := pairs(m)
+	servers, sentinels := len(g.of(redisKind)), len(g.of(sentinelKind))
+	var master *node
+	for _, s := range g.of(redisKind) {
+		if s.addr.Addr().String() == f["ip"] {
+			master = s
+		}
+	}
+	if master == nil {
+		return fmt.Errorf("%s watches %s, which is no node", n.name, f["ip"])
+	}
+	switch role, err := master.role(ctx); {
+	case err != nil:
+		return err
+	case role != "master":
+		return fmt.Errorf("%s takes %s for the master, which is none", n.name, master.name)
+	case f["flags"] != "master":
+		return fmt.Errorf("%s sees the master as %s", n.name, f["flags"])
+	case number(f["num-slaves"]) != int64(servers-1):
+		return fmt.Errorf("%s knows %s replicas of %d", n.name, f["num-slaves"], servers-1)
+	case number(f["num-other-sentinels"]) != int64(sentinels-1):
+		return fmt.Errorf("%s knows %s other sentinels of %d", n.name, f["num-other-sentinels"], sentinels-1)
+	}
+	return n.seesNobodyDown(ctx)
+}
+
+func (n *node) seesNobodyDown(ctx context.Context) error {
+	for _, who := range []string{"REPLICAS", "SENTINELS"} {
+		list, err := n.redis.Do(ctx, "SENTINEL", who, masterName).Slice()
+		if err != nil {
+			return fmt.Errorf("%s: %w", n.name, err)
+		}
+		for _, item := range list {
+			fields, _ := item.([]any)
+			if f := pairs(fields); strings.Contains(f["flags"], "down") || strings.Contains(f["flags"], "disconnected") {
+				return fmt.Errorf("%s sees %s as %s", n.name, f["name"], f["flags"])
+			}
+		}
+	}
+	return nil
+}
+
+// pairs reads a reply of alternating names and values.
+func pairs(reply []any) map[string]string {
+	m := make(map[string]string, len(reply)/2)
+	for i := 0; i+1 < len(reply); i += 2 {
+		m[fmt.Sprint(reply[i])] = fmt.Sprint(reply[i+1])
+	}
+	return m
+}
+
+// number reads a number that a server printed; 0 if it is none.
+func number(s string) int64 {
+	n, _ := strconv.ParseInt(s, 10, 64)
+	return n
+}

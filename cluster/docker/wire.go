@@ -1,0 +1,101 @@
+package docker
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/lockcheck/lockcheck/workload/env"
+)
+
+// What lockcheck and a worker process say to each other, one line each.
+//
+//	stdin    hello, then control after control; its end is the worker's end
+//	stdout   events as they are in a history (a line that begins with {),
+//	         and notes (a line that begins with !)
+//
+// A control is the whole wished-for state, not a change of it: it can be sent
+// again, and a worker that was frozen catches up with the last one.
+
+// hello is the first line that a worker process reads.
+type hello struct {
+	Run         string          `json:"run"`
+	Start       int64           `json:"start"` // of the run, by CLOCK_MONOTONIC, ns
+	Seed        uint64          `json:"seed"`
+	Host        string          `json:"host"`
+	Workers     []int           `json:"workers"` // the numbers of the workers that it runs
+	Life        int             `json:"life"`    // how often they were killed and started again
+	Spec        json.RawMessage `json:"spec"`
+	CallTimeout time.Duration   `json:"call-timeout"`
+	Servers     servers         `json:"servers"`
+	Control     control         `json:"control"`
+}
+
+// servers are what there is to talk to.
+type servers struct {
+	Lock      env.Kind   `json:"lock"`
+	Redis     []endpoint `json:"redis,omitempty"`
+	Sentinels []endpoint `json:"sentinels,omitempty"`
+	Stock     *endpoint  `json:"stock,omitempty"`
+	SQL       *endpoint  `json:"sql,omitempty"`
+	Queue     *endpoint  `json:"queue,omitempty"`
+}
+
+// endpoint is one server.
+type endpoint struct {
+	Name string `json:"name"`
+	Addr string `json:"addr"` // in the private network: what servers announce
+	Dial string `json:"dial"` // where this host reaches it
+}
+
+// control is what a worker process is to be like from now on.
+type control struct {
+	Seq      int64              `json:"seq"`
+	Phase    env.Phase          `json:"phase"`
+	Links    map[string]linkCut `json:"links,omitempty"` // by name of server
+	Clock    clockShift         `json:"clock"`
+	Frozen   []int              `json:"frozen,omitempty"` // workers whose periodic tasks stand still
+	Ambushes []ambush           `json:"ambushes,omitempty"`
+}
+
+// linkCut is what is wrong with the link to one server, as seen by the worker.
+type linkCut struct {
+	Out     bool    `json:"out,omitempty"`      // what is sent does not arrive
+	In      bool    `json:"in,omitempty"`       // what is answered does not arrive
+	LossOut float64 `json:"loss-out,omitempty"` // the share of requests that get lost
+	LossIn  float64 `json:"loss-in,omitempty"`  // the share of replies that get lost
+}
+
+// clockShift is how far a wall clock is off: Offset, and Drift of the time
+// since Since.
+type clockShift struct {
+	Offset time.Duration `json:"offset,omitempty"`
+	Drift  float64       `json:"drift,omitempty"`
+	Since  time.Duration `json:"since,omitempty"` // in the run
+}
+
+// at is the shift at a moment of the run.
+func (c clockShift) at(now time.Duration) time.Duration {
+	return c.Offset + time.Duration(c.Drift*float64(now-c.Since))
+}
+
+// ambush is a fault that waits for a worker to reach a step.
+type ambush struct {
+	ID     int64         `json:"id"`
+	Worker int           `json:"worker"`
+	Step   string        `json:"step"`
+	F      string        `json:"f"`             // crash, pause (both once) or delay (each time)
+	For    time.Duration `json:"for,omitempty"` // delay
+}
+
+// note is what a worker process says besides events.
+type note struct {
+	Ack  int64         `json:"ack,omitempty"`  // this control is in force
+	Wall time.Duration `json:"wall,omitempty"` // with an ack: how far its wall clock is off now
+	Hit  int64         `json:"hit,omitempty"`  // this ambush was run into
+	At   time.Duration `json:"at,omitempty"`   // with a hit: when
+
+	// With an ack: the servers behind cut links that were tried and did not
+	// answer, and how many packets lossy links have lost since the start.
+	Unreachable []string `json:"unreachable,omitempty"`
+	Lost        int64    `json:"lost,omitempty"`
+}

@@ -1,0 +1,230 @@
+package docker
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/workload/env"
+)
+
+// WorkerMain is a worker process: it reads who it is from stdin, runs program
+// once for each of its workers, and writes their events to stdout. It returns
+// when all have returned, or soon after stdin ended: then lockcheck is dead,
+// and its workers are to be so too.
+func WorkerMain(ctx context.Context, stdin io.Reader, stdout io.Writer, program env.Worker) error {
+	quietRedis(slog.New(slog.DiscardHandler))
+	lines := bufio.NewReaderSize(stdin, 1<<16)
+	var h hello
+	if err := readLine(lines, &h); err != nil {
+		return fmt.Errorf("worker: reading who I am: %w (this verb is for lockcheck itself)", err)
+	}
+	world := newWorld(h.Servers, h.CallTimeout, h.Seed, len(h.Workers))
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	p := &process{hello: h, world: world, out: stdout, gates: map[int]*gate{}, sprung: map[int64]bool{}}
+	for _, n := range h.Workers {
+		p.gates[n] = &gate{}
+	}
+	p.obey(h.Control)
+	go func() { cancel(p.listen(ctx, lines)) }()
+	return errors.Join(p.run(ctx, program), world.close())
+}
+
+// orphanGrace is how long the programs of an orphaned process may take to
+// notice.
+const orphanGrace = time.Second
+
+var errOrphan = errors.New("lockcheck has gone")
+
+func readLine(r *bufio.Reader, v any) error {
+	line, err := r.ReadBytes('\n')
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(line, v)
+}
+
+// process is a worker process from inside.
+type process struct {
+	hello
+	world *world
+
+	outMu sync.Mutex
+	out   io.Writer
+
+	phase atomic.Int32
+	shift atomic.Pointer[clockShift]
+	gates map[int]*gate // of the periodic tasks, by worker
+
+	mu       sync.Mutex
+	ambushes []ambush
+	sprung   map[int64]bool
+}
+
+// run runs the workers and waits for them.
+func (p *process) run(ctx context.Context, program env.Worker) error {
+	errs := make(chan error, len(p.Workers))
+	for _, n := range p.Workers {
+		go func() {
+			ctx, cancel := context.WithCancel(ctx)
+			defer cancel() // ends the worker's periodic tasks
+			err := program(ctx, p.Spec, p.env(ctx, n), p)
+			if err != nil && ctx.Err() == nil {
+				err = fmt.Errorf("worker-%d: %w", n, err)
+			}
+			errs <- err
+		}()
+	}
+	var all []error
+	var orphaned <-chan time.Time
+	done := ctx.Done()
+	for range p.Workers {
+		select {
+		case err := <-errs:
+			all = append(all, err)
+			continue
+		case <-done:
+			done, orphaned = nil, time.After(orphanGrace)
+		case <-orphaned:
+			return context.Cause(ctx)
+		}
+	}
+	return errors.Join(all...)
+}
+
+func (p *process) env(ctx context.Context, n int) *env.Env {
+	e := p.world.env(n, p.Seed^uint64(p.Life)<<32, &clock{start: p.Start, ctx: ctx, shift: &p.shift, held: p.gates[n]})
+	e.Hostname, e.PID, e.Life = p.Host, os.Getpid(), p.Life
+	e.Step = func(ctx context.Context, name string) error { return p.step(ctx, n, name) }
+	return e
+}
+
+var _ env.Wire = (*process)(nil)
+
+// Phase implements env.Wire.
+func (p *process) Phase() env.Phase { return env.Phase(p.phase.Load()) }
+
+// Emit implements env.Wire. The line has left this process when it returns: a
+// worker that is killed in its next step has said what it did before.
+func (p *process) Emit(e histories.Event) {
+	p.outMu.Lock()
+	defer p.outMu.Unlock()
+	if e.Time == 0 {
+		e.Time = monotonicNow() - p.Start
+	}
+	line, err := e.Line()
+	if err != nil {
+		panic(fmt.Sprintf("docker: event cannot be written: %v", err))
+	}
+	p.writeLine(line)
+}
+
+// say writes a note.
+func (p *process) say(n note) {
+	p.outMu.Lock()
+	defer p.outMu.Unlock()
+	line, err := json.Marshal(n)
+	if err != nil {
+		panic(fmt.Sprintf("docker: note cannot be written: %v", err))
+	}
+	p.writeLine(append([]byte("!"), line...))
+}
+
+// writeLine writes one line at once. If nobody reads any more, lockcheck is
+// dead, and stdin has ended too: listen sees to it.
+func (p *process) writeLine(line []byte) { _, _ = p.out.Write(append(line, '\n')) }
+
+// listen obeys one control after another until stdin ends.
+func (p *process) listen(ctx context.Context, lines *bufio.Reader) error {
+	for {
+		var c control
+		if err := readLine(lines, &c); err != nil {
+			return errors.Join(errOrphan, err)
+		}
+		p.obey(c)
+		p.say(p.look(ctx, c))
+	}
+}
+
+// tryLimit is how long a server behind a cut link gets to answer.
+const tryLimit = 50 * time.Millisecond
+
+// look answers a control with what is so now.
+func (p *process) look(ctx context.Context, c control) note {
+	n := note{Ack: c.Seq, Wall: c.Clock.at(time.Duration(monotonicNow() - p.Start))}
+	var tried []*link
+	for name, l := range p.world.links {
+		n.Lost += l.lost.Load()
+		if cut := c.Links[name]; cut.Out || cut.In {
+			tried = append(tried, l)
+		}
+	}
+	var mu sync.Mutex
+	_ = each(tried, func(l *link) error { // who is reached is no error
+		if !l.reachable(ctx, tryLimit) {
+			mu.Lock()
+			defer mu.Unlock()
+			n.Unreachable = append(n.Unreachable, l.name)
+		}
+		return nil
+	})
+	slices.Sort(n.Unreachable)
+	return n
+}
+
+// obey makes a control come true.
+func (p *process) obey(c control) {
+	p.phase.Store(int32(c.Phase))
+	p.shift.Store(&c.Clock)
+	for name, l := range p.world.links {
+		l.cut(c.Links[name])
+	}
+	for n, g := range p.gates {
+		g.set(slices.Contains(c.Frozen, n))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ambushes = c.Ambushes
+}
+
+// step is Env.Step: it runs into the ambush that is laid there, if one is.
+func (p *process) step(ctx context.Context, worker int, name string) error {
+	a, ok := p.ambush(worker, name)
+	if !ok {
+		return nil
+	}
+	p.say(note{Hit: a.ID, At: time.Duration(monotonicNow() - p.Start)})
+	switch a.F {
+	case histories.Crash:
+		return syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	case histories.Pause:
+		return syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	}
+	return sleep(ctx, a.For)
+}
+
+func (p *process) ambush(worker int, step string) (ambush, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, a := range p.ambushes {
+		once := a.F != histories.Delay
+		if a.Worker != worker || a.Step != step || once && p.sprung[a.ID] {
+			continue
+		}
+		p.sprung[a.ID] = true
+		return a, true
+	}
+	return ambush{}, false
+}
