@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/lockcheck/lockcheck/histories"
 )
 
 // verdict puts the findings of all keys together.
@@ -74,7 +72,10 @@ func (r *run) result(rank int) (Result, []Violation) {
 	var unknown []string
 	same := 0
 	for _, k := range r.keys {
-		f := &k.found[rank]
+		f := k.found[rank]
+		if f == nil {
+			continue
+		}
 		res.Count += f.count
 		same += f.same
 		all = append(all, f.list...)
@@ -125,6 +126,9 @@ func (r *run) methodOf(rank int) string {
 func (r *run) linearMethod(rank int) string {
 	var exact, searched, agrees int
 	for _, k := range r.keys {
+		if k.found[rank] == nil {
+			continue
+		}
 		m := k.found[rank].method
 		exact += one(m.exact)
 		searched += one(m.search)
@@ -166,7 +170,8 @@ func (r *run) unaudited() int {
 func (r *run) disagreements(v *Verdict) {
 	for _, k := range r.keys {
 		for rank := range Properties {
-			if d := k.found[rank].method.disagree; d != "" {
+			if f := k.found[rank]; f != nil && f.method.disagree != "" {
+				d := f.method.disagree
 				v.Notes = append(v.Notes, fmt.Sprintf("%v: %s", errDisagree, d))
 				v.Outcome, v.Reason = Unknown, "our checks disagree: please report this history"
 				v.Results[rank].Outcome, v.Results[rank].Reason = Unknown, d
@@ -174,48 +179,4 @@ func (r *run) disagreements(v *Verdict) {
 			}
 		}
 	}
-}
-
-// counts are the numbers beside the verdict.
-func (r *run) counts() Counts {
-	c := Counts{Ops: len(r.h.Ops), Outcomes: map[string]int{}}
-	type word struct {
-		f       string
-		outcome histories.Type
-		reason  string
-	}
-	words := map[word]int{}
-	var last word
-	n := 0
-	for i := range r.h.Ops {
-		op := &r.h.Ops[i]
-		w := word{op.F, op.Outcome, ""}
-		if saidBusy(op) {
-			w.reason = " " + histories.Busy
-		} else if op.Outcome == histories.Fail && op.Error == histories.SoldOut {
-			w.reason = " " + histories.SoldOut
-		}
-		if w != last {
-			words[last] += n
-			last, n = w, 0
-		}
-		n++
-	}
-	words[last] += n
-	delete(words, word{})
-	for w, n := range words {
-		c.Outcomes[w.f+" "+string(w.outcome)+w.reason] += n
-	}
-	c.Grants = c.Outcomes[histories.Acquire+" "+string(histories.OK)]
-	for _, k := range r.keys {
-		if b := k.books; b != nil {
-			sold := b.sold()
-			c.Sold += sold
-			c.Had += b.limit()
-			c.Oversold += max(0, sold-b.limit())
-			c.Settled += b.settled
-			c.StillOpen += b.open
-		}
-	}
-	return c
 }

@@ -45,10 +45,11 @@ func (h *hold) worker() histories.Process { return h.acquire.Process }
 func (r *run) beliefs(k *keyed) []hold {
 	believers := map[histories.Process]*believer{}
 	var order []*believer // maps have no order, verdicts must
+	holds := make([]hold, 0, len(k.locks)/3)
 	for _, op := range k.locks {
 		b := believers[op.Process]
 		if b == nil {
-			b = &believer{run: r, key: k.name}
+			b = &believer{run: r, key: k.name, holds: &holds}
 			believers[op.Process] = b
 			order = append(order, b)
 		}
@@ -61,15 +62,16 @@ func (r *run) beliefs(k *keyed) []hold {
 			b.release(op)
 		}
 	}
-	var holds []hold
 	for _, b := range order {
 		for len(b.open) > 0 {
 			b.end(0, r.h.End, openEnd, nil)
 		}
-		holds = append(holds, b.holds...)
 	}
-	slices.SortStableFunc(holds, func(x, y hold) int {
-		return cmp.Or(cmp.Compare(x.from, y.from), cmp.Compare(x.acquire.ID, y.acquire.ID))
+	slices.SortFunc(holds, func(x, y hold) int {
+		if x.from != y.from {
+			return cmp.Compare(x.from, y.from)
+		}
+		return cmp.Or(cmp.Compare(x.acquire.ID, y.acquire.ID), cmp.Compare(x.to, y.to))
 	})
 	return holds
 }
@@ -79,7 +81,7 @@ type believer struct {
 	*run
 	key   string
 	open  []belief // in order of grant; rarely more than one
-	holds []hold
+	holds *[]hold  // of the key
 }
 
 // belief is a hold whose end is not known yet.
@@ -176,7 +178,7 @@ func (b *believer) extend(op *histories.Op) {
 	default:
 		again := b.begin(x.acquire, op, op.Return, op.Until)
 		again.depth = x.depth
-		b.holds = append(b.holds, b.open[i].ended(op.Call, byReacquire, nil))
+		*b.holds = append(*b.holds, b.open[i].ended(op.Call, byReacquire, nil))
 		b.open[i] = again
 	}
 }
@@ -213,7 +215,7 @@ func (b *believer) find(op *histories.Op) int {
 
 // end closes open belief i at the moment at, or before.
 func (b *believer) end(i int, at int64, why ending, release *histories.Op) {
-	b.holds = append(b.holds, b.open[i].ended(at, why, release))
+	*b.holds = append(*b.holds, b.open[i].ended(at, why, release))
 	b.open = slices.Delete(b.open, i, i+1)
 }
 

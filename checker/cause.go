@@ -241,7 +241,8 @@ func (r *run) whyOversold(k *keyed, a, b *histories.Op) (Cause, string) {
 	if a == nil || b == nil {
 		return CauseUnknown, ""
 	}
-	for _, v := range k.found[StaleWrite.rank()].list {
+	stale, _ := k.broken(StaleWrite)
+	for _, v := range stale {
 		if w := r.op(v.Ops[0]); w.Parent == a.ID || w.Parent == b.ID {
 			return r.whyStale(r.endedBefore(w), w)
 		}

@@ -62,9 +62,12 @@ func (r *run) judgeLock(ctx context.Context, k *keyed) {
 		return
 	}
 	k.holds = r.beliefs(k)
+	k.believed = heldBy(k.holds)
 	r.doubleHolds(k)
 	r.foreignReleases(k)
-	r.leaseGaps(k)
+	if r.renews {
+		r.leaseGaps(k)
+	}
 	r.grantFences(k)
 	r.stuckLocks(k)
 	r.linearLock(ctx, k)

@@ -21,7 +21,6 @@ import (
 // then A's was gone by then.
 func (r *run) foreignReleases(k *keyed) {
 	own := map[histories.Process]*ownLock{}
-	believed := heldBy(k.holds)
 	var l leaders
 	next := 0
 	for _, op := range k.locks {
@@ -39,7 +38,7 @@ func (r *run) foreignReleases(k *keyed) {
 		}
 		if op.Outcome == histories.OK {
 			if victim := l.other(op.Process); victim != nil && victim.to >= op.Return && victim.from < victim.to &&
-				r.foreign(mine, op, victim, believed.at(op.Process, op.Call) != nil) {
+				r.foreign(mine, op, victim, k.believed.at(op.Process, op.Call) != nil) {
 				r.foreignRelease(k, mine, op, victim)
 				if !r.serversHurt(op.Return) {
 					own[victim.worker()].stolen(op)

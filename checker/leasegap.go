@@ -16,7 +16,7 @@ import (
 // it, or, while there has been one store only, by its own deadline.
 func (r *run) leaseGaps(k *keyed) {
 	var l latestHolders
-	last := map[histories.Process]*lease{}
+	last := map[histories.Process]*lastHeard{}
 	next := 0
 	for _, op := range k.locks {
 		for ; next < len(k.holds) && k.holds[next].from <= op.Call; next++ {
@@ -24,7 +24,7 @@ func (r *run) leaseGaps(k *keyed) {
 		}
 		c := last[op.Process]
 		if c == nil {
-			c = &lease{}
+			c = &lastHeard{}
 			last[op.Process] = c
 		}
 		if op.F == histories.Extend && op.Outcome == histories.OK && c.confirmed != nil && c.over(r, op.Call) {
@@ -36,17 +36,17 @@ func (r *run) leaseGaps(k *keyed) {
 	}
 }
 
-// lease is what a worker last heard of its own lease.
-type lease struct {
+// lastHeard is what a worker last heard of its own lease.
+type lastHeard struct {
 	confirmed *histories.Op // the last ok acquire or extend, nil after a release
 	ends      int64         // the latest moment at which it can end
 	until     int64         // the worker's own deadline; Never if none is shown
 }
 
-func (c *lease) see(r *run, op *histories.Op) {
+func (c *lastHeard) see(r *run, op *histories.Op) {
 	switch {
 	case op.F == histories.Release:
-		*c = lease{}
+		*c = lastHeard{}
 	case op.Outcome == histories.OK:
 		c.confirmed, c.ends, c.until = op, r.leaseEnd(op), histories.Never
 		if op.Until.Known {
@@ -57,7 +57,7 @@ func (c *lease) see(r *run, op *histories.Op) {
 	}
 }
 
-func (c *lease) over(r *run, t int64) bool {
+func (c *lastHeard) over(r *run, t int64) bool {
 	return c.ends < t || c.until < t && !r.serversHurt(t)
 }
 
@@ -84,7 +84,7 @@ func (l *latestHolders) other(p histories.Process) *hold {
 	return nil
 }
 
-func (r *run) leaseGap(k *keyed, c *lease, between *hold, op *histories.Op) {
+func (r *run) leaseGap(k *keyed, c *lastHeard, between *hold, op *histories.Op) {
 	confirmed := c.confirmed
 	v := Violation{Property: LeaseGap, From: min(c.ends, c.until), To: op.Return, Ops: []int64{op.ID}}
 	r.add(k, v, func(v *Violation) {

@@ -49,12 +49,11 @@ func (r *run) linearLock(ctx context.Context, k *keyed) {
 // grant only.
 func namedReleases(k *keyed) []*histories.Op {
 	ops, copied := k.locks, false
-	believed := heldBy(k.holds)
 	for i, op := range k.locks {
 		if op.F != histories.Release || op.Token != "" {
 			continue
 		}
-		if h := believed.last(op.Process, op.Call); h != nil && h.acquire.Token != "" {
+		if h := k.believed.last(op.Process, op.Call); h != nil && h.acquire.Token != "" {
 			if !copied {
 				ops, copied = slices.Clone(k.locks), true
 			}
@@ -82,7 +81,7 @@ func (r *run) linearStock(ctx context.Context, k *keyed) {
 // linear decides by the exact check where that covers the key, else by
 // porcupine; and lets porcupine decide again what is small enough.
 func (r *run) linear(ctx context.Context, k *keyed, q linearity) {
-	f := &k.found[q.property.rank()]
+	f := k.of(q.property)
 	c, uncovered := q.exact()
 	if uncovered != nil {
 		r.searched(ctx, k, q, uncovered)
@@ -111,7 +110,7 @@ func (r *run) linear(ctx context.Context, k *keyed, q linearity) {
 
 // searched lets porcupine alone decide.
 func (r *run) searched(ctx context.Context, k *keyed, q linearity, uncovered error) {
-	f := &k.found[q.property.rank()]
+	f := k.of(q.property)
 	outcome, why := Unknown, "interrupted"
 	if ctx.Err() == nil {
 		outcome, why = q.search(r.bounds(r.opt.PorcupineTime))
@@ -131,7 +130,7 @@ func (r *run) searched(ctx context.Context, k *keyed, q linearity, uncovered err
 
 func (r *run) notLinearizable(k *keyed, p Property, c *contradiction) {
 	if p == LockNotLinearizable && k.toldAlready(c.Ops) {
-		k.found[p.rank()].same++
+		k.of(p).same++
 		return
 	}
 	v := Violation{
@@ -161,11 +160,11 @@ func (r *run) notLinearizable(k *keyed, p Property, c *contradiction) {
 // among the operations.
 func (k *keyed) toldAlready(ops []int64) bool {
 	for _, p := range []Property{DoubleHold, ForeignRelease, FenceRegression} {
-		f := &k.found[p.rank()]
-		if f.count > len(f.list) {
+		list, count := k.broken(p)
+		if count > len(list) {
 			return true
 		}
-		for _, v := range f.list {
+		for _, v := range list {
 			if !slices.ContainsFunc(v.Ops, func(id int64) bool { return !slices.Contains(ops, id) }) {
 				return true
 			}

@@ -38,9 +38,28 @@ type keyed struct {
 	writes []*histories.Op // by Call
 	audit  *histories.Event
 
-	holds []hold // by from
-	books *books
-	found [len(Properties)]findings
+	holds    []hold // by from
+	believed beliefIndex
+	books    *books
+	found    [len(Properties)]*findings // nil: nothing is known
+}
+
+// of are the findings on a property, to be added to.
+func (k *keyed) of(p Property) *findings {
+	at := &k.found[p.rank()]
+	if *at == nil {
+		*at = &findings{}
+	}
+	return *at
+}
+
+// broken are the violations of a property that may be listed, and how many
+// there are in all.
+func (k *keyed) broken(p Property) ([]finding, int) {
+	if f := k.found[p.rank()]; f != nil {
+		return f.list, f.count
+	}
+	return nil, 0
 }
 
 func (k *keyed) size() int { return len(k.locks) + len(k.stock) + len(k.writes) }
@@ -64,7 +83,7 @@ type findings struct {
 // takes time to find out: evidence, sentences, the cause. It is called for
 // violations that the verdict lists, once everything else is known.
 func (r *run) add(k *keyed, v Violation, tell func(*Violation)) {
-	f := &k.found[v.Property.rank()]
+	f := k.of(v.Property)
 	f.count++
 	if len(f.list) < r.opt.MaxListed {
 		v.Level = v.Property.Level()

@@ -74,13 +74,12 @@ func (r *run) takenSpans(k *keyed) []taken {
 		}
 		spans = append(spans, t)
 	}
-	believed := heldBy(k.holds)
 	for _, op := range k.locks {
 		switch {
 		case op.F == histories.Acquire && op.Outcome == histories.Info:
 			spans = append(spans, taken{from: op.Call, to: r.ended(op), suspect: op})
 		case op.F == histories.Extend && op.Outcome != histories.Fail:
-			if h := believed.at(op.Process, op.Call); h != nil {
+			if h := k.believed.at(op.Process, op.Call); h != nil {
 				spans = append(spans, taken{from: op.Call, to: r.ended(op), suspect: h.acquire})
 			}
 		}
@@ -187,7 +186,7 @@ func (s *stuckSearch) finish() {
 	if s.certain && s.answers > 1 {
 		return // several tried at once after a proper release
 	}
-	s.k.found[StuckLock.rank()].unknown = sprintf("%s: busy although nobody held it, but the run ended %s later, within ttl + grace: too short to tell",
+	s.k.of(StuckLock).unknown = sprintf("%s: busy although nobody held it, but the run ended %s later, within ttl + grace: too short to tell",
 		s.k.name, length(s.h.End-s.free))
 }
 

@@ -111,7 +111,10 @@ func (r *run) unitsInDoubt() Warning {
 	}
 	var list []doubt
 	for _, k := range r.keys {
-		if k.books == nil || k.audit == nil || !k.audit.Value.Known || k.found[StockMismatch.rank()].count > 0 {
+		if k.books == nil || k.audit == nil || !k.audit.Value.Known {
+			continue
+		}
+		if _, broken := k.broken(StockMismatch); broken > 0 {
 			continue
 		}
 		if off := k.books.had - k.audit.Value.N - k.books.booked(k); off > 0 {
