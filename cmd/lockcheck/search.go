@@ -138,16 +138,17 @@ func (s *searcher) firstBroken(ctx context.Context) (*planned, int, error) {
 
 // seedsPerTry is how many seeds a smaller plan gets to break again: other
 // settings mean other random numbers.
-const seedsPerTry = 24
+const seedsPerTry = 12
 
 // shrink makes the plan small, for a bounded time.
 func (s *searcher) shrink(ctx context.Context, found *planned, limit time.Duration) *planned {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	found.plan.Schedule = &found.result.Schedule
+	found.plan = untilBroken(found)
 	best := found
 	try := func(ctx context.Context, p cell.Plan) (cell.Plan, bool) {
-		smaller := s.anySeed(ctx, p, found.plan.Spec.Seed)
+		smaller := s.anySeed(ctx, p)
 		if smaller == nil {
 			return p, false
 		}
@@ -161,15 +162,26 @@ func (s *searcher) shrink(ctx context.Context, found *planned, limit time.Durati
 	return best
 }
 
+// untilBroken ends the run soon after the violation: what comes later does
+// not matter, and until then the seed decides the same.
+func untilBroken(p *planned) cell.Plan {
+	plan := p.plan
+	if v := p.Verdict.First(); v != nil {
+		end := time.Duration(v.To) + time.Second
+		plan.TimeLimit = min(plan.TimeLimit, end.Round(100*time.Millisecond))
+	}
+	return plan
+}
+
 // anySeed tries a plan under several seeds, on all cores; the lowest that
 // breaks counts, so that the result does not depend on the machine.
-func (s *searcher) anySeed(ctx context.Context, p cell.Plan, seed uint64) *planned {
+func (s *searcher) anySeed(ctx context.Context, p cell.Plan) *planned {
 	for base := 0; base < seedsPerTry; base += cores() {
 		batch := make([]*planned, cores())
 		var wg sync.WaitGroup
 		for i := range batch {
 			q := p
-			q.Spec.Seed = seed + uint64(base+i)
+			q.Spec.Seed += uint64(base + i)
 			wg.Go(func() { batch[i], _ = s.one(ctx, q) })
 		}
 		wg.Wait()
@@ -199,11 +211,11 @@ func (s *searcher) conclude(p *planned) (int, error) {
 // in full, its faults from the saved schedule.
 func replaySmall(p *planned) string {
 	spec := p.plan.Spec
-	cmd := fmt.Sprintf("lockcheck run --design=%s --schedule=%s --seed=%d --runs=1 --time-limit=%v --concurrency=%d --skus=%d --max-ops=%d",
-		spec.Design, p.folder.Path(histories.ScheduleFile), spec.Seed, p.plan.TimeLimit, spec.Workers, spec.SKUs, spec.MaxOps)
+	cmd := fmt.Sprintf("lockcheck run --design=%s --schedule=%s --seed=%d --runs=1 --time-limit=%v --concurrency=%d --skus=%d --max-ops=%d --work=%s",
+		spec.Design, p.folder.Path(histories.ScheduleFile), spec.Seed, p.plan.TimeLimit, spec.Workers, spec.SKUs, spec.MaxOps, quote(spec.Work))
 	for _, name := range slices.Sorted(maps.Keys(p.plan.Settings)) {
 		switch name {
-		case "time-limit", "concurrency", "skus", "max-ops", "schedule", "shrink-time", "property", "interval", "variant":
+		case "time-limit", "concurrency", "work", "skus", "max-ops", "schedule", "shrink-time", "property", "interval", "variant":
 		default:
 			cmd += " --" + name + "=" + quote(p.plan.Settings[name])
 		}

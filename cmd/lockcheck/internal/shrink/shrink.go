@@ -1,11 +1,12 @@
 // Package shrink makes a plan that breaks a property small: the fewest
 // faults, workers, SKUs and sells and the shortest run that still break it.
 //
-// It is greedy, as in delta debugging (Zeller and Hildebrandt, 2002): it
-// tries smaller plans, largest steps first, keeps the first one that still
-// breaks, and begins again, until nothing smaller does. Whether a plan breaks
-// is the caller's to say; a smaller plan often needs another seed, so the
-// caller may try several and hand back the one that did.
+// It is greedy, as in delta debugging (Zeller and Hildebrandt, 2002), one
+// dimension after another: in each it tries smaller plans, the smallest first,
+// and keeps the first one that still breaks; it goes round until a whole round
+// brings nothing. Whether a plan breaks is the caller's to say; a smaller plan
+// often needs another seed, so the caller may try several and hand back the
+// one that did.
 package shrink
 
 import (
@@ -27,61 +28,104 @@ const shortest = time.Second
 // Plan shrinks p, which must have its schedule set, until nothing smaller
 // breaks or ctx ends. said is told of each success.
 func Plan(ctx context.Context, p cell.Plan, try Try, said func(what string, p cell.Plan)) cell.Plan {
-	for ctx.Err() == nil {
-		smaller, what, ok := step(ctx, p, try)
-		if !ok {
-			break
+	for again := true; again && ctx.Err() == nil; {
+		again = false
+		for _, d := range dimensions {
+			for smaller, ok := d.step(ctx, p, try); ok; smaller, ok = d.step(ctx, p, try) {
+				p, again = smaller, true
+				said(d.what, p)
+			}
 		}
-		p = smaller
-		said(what, p)
 	}
 	return p
 }
 
+// dimension is one way in which a plan can be smaller.
+type dimension struct {
+	what    string
+	smaller func(cell.Plan) []cell.Plan // the smallest first
+}
+
+// The dimensions: what makes runs cheap comes first.
+var dimensions = []dimension{
+	{"a small scene", scenes},
+	{"a shorter run", shorter},
+	{"fewer faults", fewerEpisodes},
+	{"fewer workers", numbers(2, func(p *cell.Plan) *int { return &p.Spec.Workers })},
+	{"fewer SKUs", numbers(1, func(p *cell.Plan) *int { return &p.Spec.SKUs })},
+	{"fewer sells", fewerSells},
+	{"earlier faults", earlier},
+	{"fewer steps", fewerSteps},
+}
+
 // step finds one smaller plan that still breaks.
-func step(ctx context.Context, p cell.Plan, try Try) (cell.Plan, string, bool) {
-	for _, m := range moves(p) {
+func (d dimension) step(ctx context.Context, p cell.Plan, try Try) (cell.Plan, bool) {
+	for _, q := range d.smaller(p) {
 		if ctx.Err() != nil {
 			break
 		}
-		if smaller, ok := try(ctx, m.plan); ok {
-			return smaller, m.what, true
+		if smaller, ok := try(ctx, q); ok {
+			return smaller, true
 		}
 	}
-	return p, "", false
+	return p, false
 }
 
-// move is a plan somewhat smaller than another.
-type move struct {
-	what string
-	plan cell.Plan
-}
-
-// moves lists what to try, the most promising first.
-func moves(p cell.Plan) []move {
-	all := fewerEpisodes(p)
-	number := func(what string, now, least int, set func(*cell.Plan, int)) {
-		for _, n := range lower(now, least) {
+// scenes jump to a handful of workers at one or two articles who all work
+// long, with one episode of faults at the start: with them an aim is met at
+// once, where a few workers with mostly short work would wait for it.
+func scenes(p cell.Plan) []cell.Plan {
+	var all []cell.Plan
+	for _, size := range []struct{ workers, skus int }{{2, 1}, {3, 1}, {2, 2}, {3, 2}, {4, 2}, {4, 4}} {
+		for _, work := range []string{"70%ttl", p.Spec.Work} {
 			q := p
-			set(&q, n)
-			all = append(all, move{what, q})
+			q.Spec.Workers, q.Spec.SKUs, q.Spec.Work = size.workers, size.skus, work
+			if q.Spec.Workers >= p.Spec.Workers && q.Spec.SKUs >= p.Spec.SKUs || p.Spec.TTL == 0 && work != p.Spec.Work {
+				continue
+			}
+			for i := range q.Schedule.Episodes {
+				e := q.Schedule.Episodes[i]
+				e.At = 0
+				all = append(all, withEpisodes(q, []nemesis.Episode{e}))
+			}
+			if len(q.Schedule.Episodes) == 0 {
+				all = append(all, q)
+			}
 		}
 	}
-	number("fewer workers", p.Spec.Workers, 2, func(q *cell.Plan, n int) { q.Spec.Workers = n })
-	number("fewer SKUs", p.Spec.SKUs, 1, func(q *cell.Plan, n int) { q.Spec.SKUs = n })
-	sells := p.Spec.MaxOps
-	if sells == 0 {
-		sells = 1 << 10 // no limit: begin somewhere
-	}
-	number("fewer sells", sells, 1, func(q *cell.Plan, n int) { q.Spec.MaxOps = n })
+	return all
+}
+
+func shorter(p cell.Plan) []cell.Plan {
+	var all []cell.Plan
 	for _, d := range []time.Duration{p.TimeLimit / 4, p.TimeLimit / 2, p.TimeLimit * 3 / 4, p.TimeLimit - time.Second} {
 		if d >= shortest && d < p.TimeLimit {
 			q := p
 			q.TimeLimit = d.Truncate(100 * time.Millisecond)
-			all = append(all, move{"a shorter run", q})
+			all = append(all, q)
 		}
 	}
-	return append(all, fewerSteps(p)...)
+	return all
+}
+
+// numbers tries smaller values of one number.
+func numbers(least int, of func(*cell.Plan) *int) func(cell.Plan) []cell.Plan {
+	return func(p cell.Plan) []cell.Plan {
+		var all []cell.Plan
+		for _, n := range lower(*of(&p), least) {
+			q := p
+			*of(&q) = n
+			all = append(all, q)
+		}
+		return all
+	}
+}
+
+func fewerSells(p cell.Plan) []cell.Plan {
+	if p.Spec.MaxOps == 0 {
+		p.Spec.MaxOps = 512 // no limit so far: begin somewhere
+	}
+	return numbers(1, func(p *cell.Plan) *int { return &p.Spec.MaxOps })(p)
 }
 
 // lower are the numbers to try below now: small ones, halves, one less.
@@ -96,39 +140,44 @@ func lower(now, least int) []int {
 }
 
 // fewerEpisodes tries none, each alone, then all but one.
-func fewerEpisodes(p cell.Plan) []move {
+func fewerEpisodes(p cell.Plan) []cell.Plan {
 	episodes := p.Schedule.Episodes
 	if len(episodes) == 0 {
 		return nil
 	}
-	all := []move{{"no faults", withEpisodes(p, nil)}}
+	all := []cell.Plan{withEpisodes(p, nil)}
 	if len(episodes) > 1 {
 		for i := range episodes {
-			all = append(all, move{"one episode of faults", withEpisodes(p, episodes[i:i+1])})
+			all = append(all, withEpisodes(p, episodes[i:i+1]))
 		}
 	}
 	if len(episodes) > 2 {
 		for i := range episodes {
-			all = append(all, move{"fewer faults", withEpisodes(p, slices.Delete(slices.Clone(episodes), i, i+1))})
+			all = append(all, withEpisodes(p, slices.Delete(slices.Clone(episodes), i, i+1)))
 		}
-	}
-	// Earlier: the run can then be shorter.
-	if at := episodes[0].At; len(episodes) == 1 && at > time.Second {
-		e := episodes[0]
-		e.At = at / 2
-		all = append(all, move{"earlier faults", withEpisodes(p, []nemesis.Episode{e})})
 	}
 	return all
 }
 
+// earlier moves a lone episode towards the start: the run can then be shorter.
+func earlier(p cell.Plan) []cell.Plan {
+	episodes := p.Schedule.Episodes
+	if len(episodes) != 1 || episodes[0].At < 100*time.Millisecond {
+		return nil
+	}
+	e := episodes[0]
+	e.At /= 2
+	return []cell.Plan{withEpisodes(p, []nemesis.Episode{e})}
+}
+
 // fewerSteps leaves out one step of one episode.
-func fewerSteps(p cell.Plan) []move {
-	var all []move
+func fewerSteps(p cell.Plan) []cell.Plan {
+	var all []cell.Plan
 	for i, e := range p.Schedule.Episodes {
 		for j := range e.Steps {
 			episodes := slices.Clone(p.Schedule.Episodes)
 			episodes[i].Steps = slices.Delete(slices.Clone(e.Steps), j, j+1)
-			all = append(all, move{"without " + e.Steps[j].Fault.F, withEpisodes(p, episodes)})
+			all = append(all, withEpisodes(p, episodes))
 		}
 	}
 	return all
