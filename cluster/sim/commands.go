@@ -12,6 +12,7 @@ var serverCommands = map[string]func(n *node, from *session, args []string, repl
 	"WAIT":        (*node).wait,
 	"PSYNC":       (*node).psync,
 	"ROLE":        (*node).role,
+	"CLUSTER":     (*node).clusterCommand,
 	"INFO":        (*node).info,
 	"REPLICAOF":   (*node).replicaOf,
 	"SUBSCRIBE":   (*node).subscribe,
@@ -22,7 +23,7 @@ var serverCommands = map[string]func(n *node, from *session, args []string, repl
 }
 
 // whileLoading are those of them that a loading server answers.
-var whileLoading = map[string]bool{"ROLE": true, "INFO": true, "SUBSCRIBE": true, "UNSUBSCRIBE": true, "PUBLISH": true, reportCommand: true}
+var whileLoading = map[string]bool{"CLUSTER": true, "ROLE": true, "INFO": true, "SUBSCRIBE": true, "UNSUBSCRIBE": true, "PUBLISH": true, reportCommand: true}
 
 // serve executes one command at this instant, on the server's own clock.
 func (n *node) serve(from *session, args []string, reply func(any)) {
@@ -31,6 +32,8 @@ func (n *node) serve(from *session, args []string, reply func(any)) {
 		own = serverCommands[strings.ToUpper(args[0])]
 	}
 	switch {
+	case own == nil && n.member != nil:
+		n.executeOwn(from, args, reply)
 	case own == nil:
 		n.execute(from, args, reply)
 	case n.loading && !whileLoading[args[0]] && !whileLoading[strings.ToUpper(args[0])]:
@@ -43,6 +46,31 @@ func (n *node) serve(from *session, args []string, reply func(any)) {
 // execute lets the keyspace do the command.
 func (n *node) execute(from *session, args []string, reply func(any)) {
 	reply(n.perform(from, args).Reply)
+}
+
+// executeOwn does a command if the slots of its keys are this server's.
+func (n *node) executeOwn(from *session, args []string, reply func(any)) {
+	if n.member.holdsBack(args, func() { n.executeOwn(from, args, reply) }) {
+		return
+	}
+	if bad := n.member.refuses(args); bad != "" && !n.loading {
+		reply(bad)
+		return
+	}
+	n.execute(from, args, reply)
+}
+
+func (n *node) clusterCommand(_ *session, args []string, reply func(any)) {
+	switch {
+	case n.member == nil:
+		reply(redis.Error("ERR This instance has cluster support disabled"))
+	case len(args) > 1 && strings.EqualFold(args[1], "SLOTS"):
+		reply(n.member.slotsReply())
+	case len(args) > 1 && strings.EqualFold(args[1], "FAILOVER"):
+		reply(n.member.failoverCommand())
+	default:
+		reply(redis.Error("ERR unknown subcommand. Try CLUSTER HELP."))
+	}
 }
 
 // perform executes a command on the keyspace and passes on what it did.

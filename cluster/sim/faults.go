@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/workload/env"
@@ -124,6 +125,13 @@ func (c *simulation) switchOver(ctx context.Context, h *hit) error {
 		if reply := env.ServerError(""); err == nil || errors.As(err, &reply) {
 			return err
 		}
+	}
+	for _, n := range c.site.redis {
+		if n.member == nil || n.master == nil || !slices.Contains(h.targets, target(n.master)) {
+			continue
+		}
+		_, err := c.ask(ctx, n.host, "CLUSTER", "FAILOVER")
+		return err
 	}
 	return fmt.Errorf("%w: nobody here does a failover", cluster.ErrUnavailable)
 }

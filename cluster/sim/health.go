@@ -21,7 +21,38 @@ func (c *simulation) wrong(ctx context.Context) error {
 	if errs == nil && c.o.Topology.Lock == env.Sentinel {
 		errs = append(errs, c.wrongSentinels(ctx))
 	}
+	if errs == nil && c.o.Topology.Lock == env.RedisCluster {
+		errs = append(errs, c.wrongCluster(ctx))
+	}
 	return errors.Join(errs...)
+}
+
+// wrongCluster: all members must agree about the masters and serve, and all
+// others must follow them.
+func (c *simulation) wrongCluster(ctx context.Context) error {
+	masters := c.clusterMasters()
+	for _, n := range c.site.redis {
+		m := n.member
+		if m.isDown || slices.ContainsFunc(m.peers, func(p *peer) bool { return p.suspect || p.failed }) {
+			return fmt.Errorf("%s finds the cluster, or a server, down", n.name)
+		}
+		for i, o := range m.owners {
+			if o.node != masters[i] {
+				return fmt.Errorf("%s takes %s for master of shard %d, others %s", n.name, o.node.name, i+1, masters[i].name)
+			}
+		}
+		want := ""
+		if !slices.Contains(masters, n) {
+			if n.master == nil {
+				return fmt.Errorf("%s is a master without slots", n.name)
+			}
+			want = n.master.name
+		}
+		if err := c.wrongRole(ctx, n, want, 1); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // wrongSentinels: all Sentinels must name one master, and all other servers

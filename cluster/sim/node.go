@@ -30,6 +30,9 @@ type node struct {
 	master    *node // whom its configuration calls its master; nil: it is one
 	histories int   // replication histories that it has begun
 
+	member  *member // of a Redis Cluster; else nil
+	cluster []*node // all its members
+
 	// changed is told when the role changes by somebody's order.
 	changed func(n *node, promoted bool)
 }
@@ -59,6 +62,9 @@ func (n *node) start() {
 	}
 	if n.master != nil {
 		n.connect()
+	}
+	if n.member != nil {
+		n.member.started(n.cluster)
 	}
 	n.s.every(replicationTick, n.net.phase(replicationTick), n.proc, n.replicationCron)
 }
@@ -110,8 +116,16 @@ func (n *node) drop(from *session) {
 	n.subs = slices.DeleteFunc(n.subs, func(s subscriber) bool { return s.session == from })
 }
 
-// publish sends a message to this server's subscribers and counts them.
-func (n *node) publish(m redis.Message) (receivers int64) {
+// publish sends a message to this server's subscribers and counts them; in a
+// Redis Cluster to those of the other servers too, but they are not counted.
+func (n *node) publish(m redis.Message) int64 {
+	if n.member != nil && n.master == nil {
+		n.member.tellAll(func(to *member) { to.n.deliver(m) })
+	}
+	return n.deliver(m)
+}
+
+func (n *node) deliver(m redis.Message) (receivers int64) {
 	for _, s := range n.subs {
 		if s.channel != m.Channel {
 			continue

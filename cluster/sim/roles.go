@@ -142,6 +142,9 @@ func (c *simulation) keyMaster(key string) ([]target, error) {
 	if len(masters) == 0 {
 		return nil, fmt.Errorf("%w: no server for locks", cluster.ErrUnavailable)
 	}
+	if c.o.Topology.Lock == env.RedisCluster {
+		masters = masters[shardOf(slot(key)):]
+	}
 	return []target{masters[0]}, nil
 }
 
@@ -151,6 +154,8 @@ func (c *simulation) masters() []*node {
 	switch {
 	case len(c.site.redis) == 0:
 		return nil
+	case c.o.Topology.Lock == env.RedisCluster:
+		return c.clusterMasters()
 	case c.o.Topology.Lock != env.Sentinel:
 		return c.site.redis[:1]
 	}

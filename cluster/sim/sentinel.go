@@ -118,7 +118,10 @@ func (x *sentinel) boot(bool) {
 		x.views = append(x.views, &view{node: n, link: x.net.caller(x.proc, n.host)})
 	}
 	x.reset()
-	x.s.every(sentinelTick, x.net.phase(pingPeriod), x.proc, x.tick)
+	for _, v := range x.views {
+		v.lastPong -= x.net.phase(pingPeriod)
+	}
+	x.s.every(sentinelTick, x.net.phase(sentinelTick), x.proc, x.tick)
 }
 
 func (x *sentinel) kill(mode string) {

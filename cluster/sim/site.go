@@ -36,8 +36,11 @@ func (c *simulation) buildSite() error {
 	if top.Stock {
 		c.site.stock = c.addNode("stock-1", top.Persistence)
 	}
-	if top.Lock == env.Sentinel {
+	switch top.Lock {
+	case env.Sentinel:
 		c.addSentinels()
+	case env.RedisCluster:
+		c.joinCluster()
 	}
 	for _, s := range c.site.servers {
 		s.boot(false)
@@ -71,6 +74,22 @@ func (c *simulation) addNode(name, persistence string) *node {
 	return n
 }
 
+// joinCluster makes the first three servers masters of a Redis Cluster, and
+// the others their replicas.
+func (c *simulation) joinCluster() {
+	var owners [shards]claim
+	for i := range owners {
+		owners[i] = claim{c.site.redis[i], int64(i + 1)}
+	}
+	for i, n := range c.site.redis {
+		if i >= shards {
+			n.master = c.site.redis[i-shards]
+		}
+		n.cluster = c.site.redis
+		n.member = &member{n: n, timeout: c.o.DownAfter, epoch: shards, owners: owners}
+	}
+}
+
 // roleChanged records what the cluster does by itself.
 func (c *simulation) roleChanged(n *node, promoted bool) {
 	e := histories.Event{Process: histories.Nemesis, Type: histories.Info, F: histories.Promoted, Targets: []string{n.name}}
@@ -92,6 +111,8 @@ func (c *simulation) world(p *process) *env.Env {
 	case env.Sentinel:
 		e.Lock = []env.Redis{c.followed(p)}
 		e.Replicas = []env.Redis{c.replica(p, 0), c.replica(p, 1)}
+	case env.RedisCluster:
+		e.Lock = []env.Redis{c.slotted(p)}
 	}
 	if len(e.Lock) > 0 {
 		e.Stock = e.Lock[0]

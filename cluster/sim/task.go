@@ -25,10 +25,10 @@ type task struct {
 	done   bool
 	// unwinding: its deferred functions run, the last thing that it does.
 	unwinding bool
-	ticket uint64 // grows with each parking: a wake-up for an earlier one is void
-	why    wakeup
-	until  time.Duration
-	ctx    context.Context // that may end the parking; nil: cannot
+	ticket    uint64 // grows with each parking: a wake-up for an earlier one is void
+	why       wakeup
+	until     time.Duration
+	ctx       context.Context // that may end the parking; nil: cannot
 
 	timerAt  time.Duration // when the armed timer fires; 0: none
 	timer    uint64        // number of the armed timer
