@@ -14,7 +14,7 @@ import (
 // again. Nemeses that do not fit beside each other go into tables below.
 func (m Matrix) Text(w io.Writer, style Style) error {
 	t := &text{style: style}
-	t.line(t.verdict(m.Outcome(), m.headline()))
+	t.head(m.Outcome(), m.headline())
 	designs, nemeses := m.axes()
 	names := 10
 	for _, d := range designs {

@@ -13,12 +13,12 @@ import (
 // what broke, between whom, when and why, then where to look further.
 func Text(w io.Writer, r Run, style Style) error {
 	t := &text{style: style}
-	t.line(t.verdict(r.Verdict.Outcome, r.headline()))
+	t.head(r.Verdict.Outcome, r.headline())
 	if r.Interrupted {
 		t.para(0, "The run was interrupted; this judges what was recorded until then.")
 	}
 	if r.Verdict.Reason != "" {
-		t.para(0, plain(r.Verdict.Reason))
+		t.hang(0, "Reason:  ", sentence(plain(r.Verdict.Reason)))
 	}
 	t.levels(r.Verdict)
 	if b := balance(r.Verdict.Counts); b != "" {
@@ -55,6 +55,16 @@ func (t *text) verdict(o checker.Outcome, s string) string {
 		rest = " " + rest
 	}
 	return ansi[o] + word + "\x1b[0m" + rest
+}
+
+// head writes the first line: the verdict, then what it is about.
+func (t *text) head(o checker.Outcome, s string) {
+	word, rest, _ := strings.Cut(s, "  ")
+	lead := t.verdict(o, word+"  ")
+	for _, l := range wrap(rest, t.style.width()-columns(word)-2) {
+		t.line(lead + l)
+		lead = strings.Repeat(" ", columns(word)+2)
+	}
 }
 
 func (t *text) line(s string) { t.b.WriteString(strings.TrimRight(s, " ") + "\n") }
@@ -155,7 +165,7 @@ func total(v *checker.Verdict) int {
 
 func (t *text) violation(r Run, v checker.Violation, evidence []*histories.Op, holds []hold) {
 	t.line("")
-	t.line(t.verdict(checker.Invalid, string(v.Property)+"  "+shorten(plain(v.Key), 50)))
+	t.line(t.verdict(checker.Invalid, string(v.Property)+"  "+shorten(plain(v.Key), t.style.width()-columns(string(v.Property))-2)))
 	t.para(2, sentence(plain(v.Summary)))
 	if because := causeText(v); because != "" {
 		t.hang(2, "Cause: ", plain(because))
@@ -224,7 +234,7 @@ func (t *text) table(evidence []*histories.Op) {
 
 // warnings writes what is no violation but worth a look.
 func (t *text) warnings(r Run) {
-	if len(r.Verdict.Warnings) > 0 {
+	if len(r.Verdict.Warnings)+len(r.Verdict.Notes) > 0 {
 		t.line("")
 	}
 	for _, w := range r.Verdict.Warnings {
