@@ -32,17 +32,42 @@ func mutex(ops []*histories.Op, spec histories.LockSpec, end func(*histories.Op)
 	if c != nil || covered != nil {
 		return c, covered
 	}
-	slices.SortFunc(needs, func(a, b lockNeed) int {
-		return cmp.Or(cmp.Compare(a.kind(), b.kind()), cmp.Compare(a.lo, b.lo), cmp.Compare(a.line(), b.line()))
-	})
-	s := lockSweep{spec: spec, needs: needs}
+	s := lockSweep{spec: spec, needs: inOrder(needs), runs: make([]lockRun, 0, len(needs))}
 	if c := s.spans(); c != nil {
 		return c, nil
 	}
 	if c := s.instants(); c != nil {
 		return c, nil
 	}
-	return fenceOrder(needs, spec), nil
+	return fenceOrder(s.needs, spec), nil
+}
+
+// inOrder sorts spans before instants, each by lo. It sorts small keys rather
+// than needs: there may be a million.
+func inOrder(needs []lockNeed) []*lockNeed {
+	type key struct {
+		lo      int64
+		place   int32
+		instant bool
+	}
+	keys := make([]key, len(needs))
+	for i := range needs {
+		keys[i] = key{needs[i].lo, int32(i), !needs[i].span}
+	}
+	slices.SortFunc(keys, func(a, b key) int {
+		switch {
+		case a.instant != b.instant && b.instant, a.instant == b.instant && a.lo < b.lo:
+			return -1
+		case a.instant != b.instant || a.lo > b.lo:
+			return 1
+		}
+		return cmp.Compare(needs[a.place].line(), needs[b.place].line())
+	})
+	sorted := make([]*lockNeed, len(keys))
+	for i, k := range keys {
+		sorted[i] = &needs[k.place]
+	}
+	return sorted
 }
 
 // lockNeed is the least that a grant needs of the lock.
@@ -56,14 +81,6 @@ type lockNeed struct {
 	who  histories.Process
 	acq  *histories.Op // nil if the release came without one
 	rel  *histories.Op // nil if the span has no end, or none that a release made
-}
-
-// kind sorts spans before instants.
-func (n *lockNeed) kind() int {
-	if n.span {
-		return 0
-	}
-	return 1
 }
 
 // line is where the need begins in the file: what one worker did at one
@@ -86,7 +103,7 @@ func (n *lockNeed) lastLine() int {
 // lockSweep goes over the needs in order: spans by lo, then instants by lo.
 type lockSweep struct {
 	spec  histories.LockSpec
-	needs []lockNeed
+	needs []*lockNeed
 	runs  []lockRun // apart, in order
 	first int       // of the instants
 }
@@ -103,7 +120,7 @@ type lockRun struct {
 func (s *lockSweep) spans() *contradiction {
 	own := ownSpans{}
 	for ; s.first < len(s.needs) && s.needs[s.first].span; s.first++ {
-		n := &s.needs[s.first]
+		n := s.needs[s.first]
 		next := lockRun{n.lo, n.hi, n.who, s.first, s.first + 1}
 		if len(s.runs) == 0 {
 			s.runs = append(s.runs, next)
@@ -134,9 +151,9 @@ func (s *lockSweep) spans() *contradiction {
 func (s *lockSweep) instants() *contradiction {
 	own, next := ownSpans{}, 0
 	for i := s.first; i < len(s.needs); i++ {
-		n := &s.needs[i]
+		n := s.needs[i]
 		for ; next < s.first && s.needs[next].lo <= n.lo; next++ {
-			own.add(&s.needs[next])
+			own.add(s.needs[next])
 		}
 		at, _ := slices.BinarySearchFunc(s.runs, n.lo, func(r lockRun, t int64) int { return cmp.Compare(r.lo, t) })
 		if at > 0 && s.runs[at-1].who != n.who && n.hi < s.runs[at-1].hi {
@@ -158,11 +175,7 @@ func (s *lockSweep) clash(n *lockNeed, run lockRun) *contradiction {
 	for to-1 > from && s.needs[to-1].lo >= n.hi {
 		to--
 	}
-	others := make([]*lockNeed, 0, to-from)
-	for i := from; i < to; i++ {
-		others = append(others, &s.needs[i])
-	}
-	return n.against(others...)
+	return n.against(slices.Clone(s.needs[from:to])...)
 }
 
 // excludes reports whether a span forbids the same worker the later need n. A
@@ -273,10 +286,10 @@ func lockEvidence(needs []*lockNeed) []int64 {
 // fenceOrder checks that grants can have come in the order of their numbers.
 // The needs fit a legal order; each grant is placed as early as the numbers
 // below it allow, which leaves most room for those above.
-func fenceOrder(needs []lockNeed, spec histories.LockSpec) *contradiction {
+func fenceOrder(needs []*lockNeed, spec histories.LockSpec) *contradiction {
 	var fenced []*lockNeed
-	for i := range needs {
-		if n := &needs[i]; n.acq != nil && n.acq.Outcome == histories.OK && n.acq.Fence.Known && !n.late {
+	for _, n := range needs {
+		if n.acq != nil && n.acq.Outcome == histories.OK && n.acq.Fence.Known && !n.late {
 			fenced = append(fenced, n)
 		}
 	}

@@ -2,6 +2,8 @@ package checker
 
 import (
 	"fmt"
+	"hash/maphash"
+	"math/bits"
 	"slices"
 
 	"github.com/lockcheck/lockcheck/histories"
@@ -32,6 +34,7 @@ type lockGrouper struct {
 	// that their worker releases.
 	nameless map[histories.Process][]*histories.Op
 	reused   bool // some worker acquired twice with one token
+	tokens   bool // some operation has a token
 }
 
 // lockNeeds reduces the operations of a key to the needs of their grants.
@@ -74,20 +77,13 @@ func orUntil(end func(*histories.Op) int64) func(*histories.Op) int64 {
 // groupLock sorts acquires and releases into groups. Acquires that failed had
 // no effect.
 func groupLock(ops []*histories.Op) *lockGrouper {
-	g := &lockGrouper{
-		byToken:  make(map[lockToken]int32, len(ops)/2),
-		owners:   map[string]int32{},
-		failed:   map[lockToken]*histories.Op{},
-		nameless: map[histories.Process][]*histories.Op{},
+	if g := groupRecent(ops); g != nil {
+		return g
 	}
-	hasTokens := slices.ContainsFunc(ops, func(op *histories.Op) bool { return op.Token != "" })
+	g := newGrouper(ops)
+	g.byToken = make(map[lockToken]int32, cap(g.groups))
 	for _, op := range ops {
-		switch {
-		case op.F == histories.Acquire && op.Outcome == histories.Fail:
-			g.failed[lockToken{op.Process, op.Token}] = op
-		case op.F == histories.Acquire && op.Outcome == histories.Info && op.Token == "" && hasTokens:
-			g.nameless[op.Process] = append(g.nameless[op.Process], op)
-		case op.F == histories.Acquire:
+		if !g.setAside(op) && op.F == histories.Acquire {
 			g.acquire(op)
 		}
 	}
@@ -97,6 +93,114 @@ func groupLock(ops []*histories.Op) *lockGrouper {
 		}
 	}
 	return g
+}
+
+func newGrouper(ops []*histories.Op) *lockGrouper {
+	g := &lockGrouper{failed: map[lockToken]*histories.Op{}, nameless: map[histories.Process][]*histories.Op{}}
+	acquires := 0
+	for _, op := range ops {
+		g.tokens = g.tokens || op.Token != ""
+		if op.F == histories.Acquire && op.Outcome != histories.Fail {
+			acquires++
+		}
+	}
+	g.groups = make([]lockGroup, 0, acquires)
+	return g
+}
+
+// setAside takes acquires that belong to no group: those that failed, and
+// unknown ones without a token where others have one.
+func (g *lockGrouper) setAside(op *histories.Op) bool {
+	switch {
+	case op.F != histories.Acquire:
+		return false
+	case op.Outcome == histories.Fail:
+		if op.Token != "" {
+			g.failed[lockToken{op.Process, op.Token}] = op
+		}
+		return true
+	case op.Outcome == histories.Info && op.Token == "" && g.tokens:
+		g.nameless[op.Process] = append(g.nameless[op.Process], op)
+		return true
+	}
+	return false
+}
+
+// groupRecent is groupLock for the usual case, without a map of all tokens:
+// no token comes again, and a release is of one of its worker's last grants.
+// It answers nil if the case is another.
+func groupRecent(ops []*histories.Op) *lockGrouper {
+	g := newGrouper(ops)
+	seen := newHashSet(cap(g.groups))
+	recent := map[histories.Process]*[4]int32{} // group + 1
+	for _, op := range ops {
+		if op.F != histories.Acquire && op.F != histories.Release || g.setAside(op) {
+			continue
+		}
+		last := recent[op.Process]
+		if last == nil {
+			last = new([4]int32)
+			recent[op.Process] = last
+		}
+		if op.F == histories.Acquire {
+			if op.Token == "" || !seen.add(op.Token) {
+				return nil
+			}
+			g.groups = append(g.groups, lockGroup{who: op.Process, acq: op, acquires: 1})
+			copy(last[1:], last[:3])
+			last[0] = int32(len(g.groups))
+		} else if !g.releaseRecent(op, last) {
+			return nil
+		}
+	}
+	return g
+}
+
+func (g *lockGrouper) releaseRecent(op *histories.Op, last *[4]int32) bool {
+	for _, i := range last {
+		if i == 0 {
+			break
+		}
+		if group := &g.groups[i-1]; group.acq.Token == op.Token {
+			group.addRelease(op)
+			return true
+		}
+	}
+	return false
+}
+
+func (group *lockGroup) addRelease(op *histories.Op) {
+	if group.rel == nil {
+		group.rel = op
+		return
+	}
+	group.more = append(group.more, op)
+}
+
+// hashSet remembers strings by 64 bits of hash: to mistake a new one for one
+// seen before only costs time.
+type hashSet struct {
+	seed  maphash.Seed
+	slots []uint64 // 0: empty
+}
+
+func newHashSet(n int) *hashSet {
+	return &hashSet{maphash.MakeSeed(), make([]uint64, 1<<bits.Len(uint(2*n)))}
+}
+
+// add reports whether s is new.
+func (h *hashSet) add(s string) bool {
+	hash := maphash.String(h.seed, s) | 1
+	mask := uint64(len(h.slots) - 1)
+	for i := hash >> 1 & mask; ; i = (i + 1) & mask {
+		switch h.slots[i] {
+		case hash:
+			return false
+		case 0:
+			h.slots[i] = hash
+			return true
+		}
+	}
 }
 
 // denies reports whether a release was told that its worker does not hold a
@@ -140,16 +244,12 @@ func (g *lockGrouper) release(op *histories.Op) {
 		g.byToken[key] = i
 		g.groups = append(g.groups, lockGroup{who: op.Process})
 	}
-	group := &g.groups[i]
-	if group.rel == nil {
-		group.rel = op
-		return
-	}
-	group.more = append(group.more, op)
+	g.groups[i].addRelease(op)
 }
 
 func (g *lockGrouper) owner(token string) (int32, bool) {
-	if len(g.owners) == 0 {
+	if g.owners == nil {
+		g.owners = map[string]int32{}
 		for i := range g.groups {
 			if a := g.groups[i].acq; a != nil {
 				if _, twice := g.owners[a.Token]; twice {
@@ -323,9 +423,6 @@ func (r *lockReducer) orphan(rel, failed *histories.Op) {
 			r.unknownAcquire(&lockGroup{who: rel.Process, acq: acq}, rel)
 			return
 		}
-	}
-	if rel.Token == "" {
-		failed = nil
 	}
 	r.never(fmt.Sprintf("op %d released a lock that was never granted to it", rel.ID), rel.Call, rel.Return, failed, rel)
 }

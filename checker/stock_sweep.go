@@ -55,6 +55,13 @@ func (s *stockSweep) run(ops []*histories.Op) *contradiction {
 // prepare lays out the claimed pieces.
 func (s *stockSweep) prepare(ops []*histories.Op) *contradiction {
 	s.placed = map[*histories.Op]int64{}
+	n := 0
+	for _, op := range ops {
+		if claims(op) {
+			n++
+		}
+	}
+	s.claimed = make([]stockPiece, 0, n)
 	for _, op := range ops {
 		if why := impossible(op, s.initial); why != "" {
 			return s.clash(why, op)
