@@ -1,7 +1,6 @@
 package docker
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/containerd/errdefs"
-	"github.com/moby/moby/api/pkg/stdcopy"
 	"github.com/moby/moby/client"
 	"github.com/redis/go-redis/v9"
 	"github.com/testcontainers/testcontainers-go"
@@ -130,39 +128,6 @@ func (e *engine) remoteHost() string {
 }
 
 func (e *engine) close() error { return e.launch.Close() }
-
-// exec runs a shell script in a container and answers what it printed. A
-// script that fails is an error with its output.
-func (e *engine) exec(ctx context.Context, container, script string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, callLimit)
-	defer cancel()
-	created, err := e.api.ExecCreate(ctx, container, client.ExecCreateOptions{
-		Cmd: []string{"sh", "-c", script}, User: "root", AttachStdout: true, AttachStderr: true,
-	})
-	if err != nil {
-		return "", fmt.Errorf("exec: %w", err)
-	}
-	attached, err := e.api.ExecAttach(ctx, created.ID, client.ExecAttachOptions{})
-	if err != nil {
-		return "", fmt.Errorf("exec: %w", err)
-	}
-	defer attached.Close()
-	if deadline, ok := ctx.Deadline(); ok {
-		_ = attached.Conn.SetReadDeadline(deadline)
-	}
-	var out bytes.Buffer
-	if _, err := stdcopy.StdCopy(&out, &out, attached.Reader); err != nil {
-		return out.String(), fmt.Errorf("exec: %w", err)
-	}
-	done, err := e.api.ExecInspect(ctx, created.ID, client.ExecInspectOptions{})
-	if err != nil {
-		return out.String(), fmt.Errorf("exec: %w", err)
-	}
-	if done.ExitCode != 0 {
-		return out.String(), fmt.Errorf("exec: exit status %d: %s", done.ExitCode, firstLine(out.String()))
-	}
-	return out.String(), nil
-}
 
 // remove removes the containers and networks that the filter selects, and
 // names them. The filter always names one of our labels.

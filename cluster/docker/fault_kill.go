@@ -144,23 +144,32 @@ func (h *host) running() string {
 	return fmt.Sprintf("process of %s runs (state %s)", h.name, state)
 }
 
+// lifeLimit bounds looking whether a server is back. The director's idle
+// connections are from before; each fails once.
+const lifeLimit = 3 * time.Second
+
 // life looks whether a server answers, and with what.
 func (n *node) life(ctx context.Context) string {
-	if err := n.ping(ctx, time.Second); err != nil {
-		return ""
-	}
-	if n.kind != redisKind {
-		return n.name + " answers"
-	}
-	role, err := n.askRole(ctx)
-	if err != nil {
-		return ""
-	}
-	keys, err := n.redis.DBSize(ctx).Result()
-	if err != nil {
-		return ""
-	}
-	return fmt.Sprintf("%s answers: %s with %d keys", n.name, role, keys)
+	proof := ""
+	_ = until(ctx, lifeLimit, func(ctx context.Context) error { // what is found is the proof
+		if err := n.ping(ctx, time.Second); err != nil {
+			return err
+		}
+		if n.kind != redisKind {
+			proof = n.name + " answers"
+			return nil
+		}
+		role, err := n.askRole(ctx)
+		if err != nil {
+			return err
+		}
+		keys, err := n.redis.DBSize(ctx).Result()
+		if err == nil {
+			proof = fmt.Sprintf("%s answers: %s with %d keys", n.name, role, keys)
+		}
+		return err
+	})
+	return proof
 }
 
 // start runs a killed server again, with what persistence kept, or with
@@ -173,7 +182,7 @@ func (n *node) start(ctx context.Context, empty bool) error {
 	case n.harm.host:
 		err = n.startContainer(ctx, empty)
 	case n.harm.process:
-		script := "timeout 2 sh -c 'echo > /lockcheck/run/go'"
+		script := `serve "$@"`
 		if empty {
 			script = "touch /lockcheck/empty; " + script
 		}

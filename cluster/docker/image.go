@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 	"strings"
@@ -21,9 +20,10 @@ import (
 	"github.com/moby/moby/client"
 )
 
-// images holds one folder per kind of image, its Dockerfile and what that copies.
+// images holds one folder per kind of image, its Dockerfile and what that
+// copies, and image, which goes into each.
 //
-//go:embed image-redis image-sql image-queue
+//go:embed image image-redis image-sql image-queue
 var images embed.FS
 
 // imageKind is a folder of images.
@@ -137,23 +137,30 @@ func buildResult(r io.Reader) error {
 	}
 }
 
-// archive packs the folder of a kind; the same files give the same bytes.
+// archive packs what an image is built of; the same files give the same bytes.
 func archive(kind imageKind) ([]byte, error) {
 	var buf bytes.Buffer
 	w := tar.NewWriter(&buf)
-	err := fs.WalkDir(images, string(kind), func(name string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		content, err := images.ReadFile(name)
+	errs := []error{pack(w, "image"), pack(w, string(kind)), w.Close()}
+	return buf.Bytes(), errors.Join(errs...)
+}
+
+func pack(w *tar.Writer, folder string) error {
+	entries, err := images.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		content, err := images.ReadFile(path.Join(folder, e.Name()))
 		if err != nil {
 			return err
 		}
-		if err := w.WriteHeader(&tar.Header{Name: path.Base(name), Mode: 0o755, Size: int64(len(content))}); err != nil {
+		if err := w.WriteHeader(&tar.Header{Name: e.Name(), Mode: 0o755, Size: int64(len(content))}); err != nil {
 			return err
 		}
-		_, err = w.Write(content)
-		return err
-	})
-	return buf.Bytes(), errors.Join(err, w.Close())
+		if _, err := w.Write(content); err != nil {
+			return err
+		}
+	}
+	return nil
 }

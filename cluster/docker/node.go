@@ -41,6 +41,7 @@ type node struct {
 	engine *engine
 	redis  *redis.Client // the director's own, for Redis and Sentinel
 	sql    *sqlDB        // for SQL
+	shell  shell         // process 1 of the container
 
 	mu    sync.Mutex
 	harm  harm     // what was done to it
@@ -82,6 +83,7 @@ func (p *Provider) startNode(ctx context.Context, group string, spec nodeSpec, a
 		Networks: []string{p.net.name},
 		ConfigModifier: func(c *container.Config) {
 			c.Hostname = spec.name
+			c.OpenStdin = true // process 1 is told what to do there
 		},
 		EndpointSettingsModifier: func(s map[string]*network.EndpointSettings) {
 			if e := s[p.net.name]; e != nil {
@@ -102,6 +104,7 @@ func (p *Provider) startNode(ctx context.Context, group string, spec nodeSpec, a
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", n.name, err)
 	}
+	n.shell = shell{engine: p.engine, container: n.id}
 	if n.dial, err = p.reach(ctx, n, mapped); err != nil {
 		return nil, fmt.Errorf("%s: %w", n.name, err)
 	}
@@ -230,15 +233,6 @@ func probe(ctx context.Context, kind nodeKind, addr string, limit time.Duration)
 		err = errors.New(strings.TrimSpace(reply)) // LOADING, for one
 	}
 	return err
-}
-
-// sh runs a script in the node's container.
-func (n *node) sh(ctx context.Context, script string) (string, error) {
-	out, err := n.engine.exec(ctx, n.id, script)
-	if err != nil {
-		return out, fmt.Errorf("%s: %w", n.name, err)
-	}
-	return out, nil
 }
 
 // directorClient is a client that no fault touches: it asks on each call's

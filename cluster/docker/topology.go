@@ -184,10 +184,14 @@ func (p *Provider) discard(ctx context.Context, g *group) error {
 // close closes the director's connections.
 func (g *group) close() {
 	for _, n := range g.nodes {
-		if n != nil && n.redis != nil {
+		if n == nil {
+			continue
+		}
+		n.shell.close()
+		if n.redis != nil {
 			_ = n.redis.Close()
 		}
-		if n != nil && n.sql != nil {
+		if n.sql != nil {
 			_ = n.sql.db.Close()
 		}
 	}
