@@ -23,8 +23,10 @@ type Design struct {
 	Defaults Spec               // its source's settings, where they are not the standard ones
 	Lock     histories.LockSpec // what the lock promises; ttl and grace come from the Spec
 	Claims   map[string]Claim   // by nemesis, see Design.Claim
+	Renews   bool               // its lock is renewed in the background
+	NoLease  bool               // its lock has no ttl
 	KnownBad bool               // wrong on purpose
-	Waits    bool               // a grant waits for a replica
+	Waits    bool               // a grant waits for a replica, or seems to
 	CaughtBy string             // the nemesis that shows a known-bad design
 	Control  bool               // must hold under every fault that it claims to bear
 

@@ -69,14 +69,14 @@ var ofArticles = []Design{
 		lock:     lock.NewSpinLock, sale: stock.Locked, docs: []string{"SpinLock", "Locked"},
 	},
 	{
-		Name: "watchdog", Origin: "article 1, pit 1; Redisson",
+		Name: "watchdog", Renews: true, Origin: "article 1, pit 1; Redisson",
 		Summary:  "a background task renews every ttl/3; a loss is noticed and told",
 		Topology: onSentinel, on: onOwnOrLock, Defaults: renewed, Claims: noticedLease,
 		Lock: histories.LockSpec{Notice: true},
 		lock: lock.NewWatchdog, sale: stock.Attentive, docs: []string{"Watchdog", "Attentive"},
 	},
 	{
-		Name: "pubsub-lock", Origin: "Redisson, named in both articles",
+		Name: "pubsub-lock", Renews: true, Origin: "Redisson, named in both articles",
 		Summary:  "hash with a hold count, woken by a message, watchdog, no notice of a loss",
 		Topology: onSentinel, on: onOwnOrLock, Defaults: renewed, Claims: blindLease,
 		Lock: histories.LockSpec{Reentrant: true},
@@ -205,17 +205,15 @@ var highAvailability = []Design{
 		Name: "wait-lock", Origin: "article 2", Waits: true,
 		Summary:  "SET NX on a replicated master, then WAIT; too few acknowledgements: not acquired",
 		Topology: onSentinel, on: onOwnOrLock, Defaults: stockService,
-		Claims: but(blindLease, map[string]Claim{
-			"failover": allHold, // without replicas nothing is granted, so nothing is lost
-		}),
-		lock: lock.NewWaitLock, sale: stock.Locked, docs: []string{"WaitLock", "Locked"},
+		Claims: blindLease, // a replica that has not acknowledged may be promoted
+		lock:   lock.NewWaitLock, sale: stock.Locked, docs: []string{"WaitLock", "Locked"},
 	},
 	{
 		Name: "cluster-lock", Origin: "article 2", Waits: true,
 		Summary:  "wait-lock on a Redis Cluster of three masters with a replica each",
 		Topology: env.Topology{Lock: env.RedisCluster}, on: onOwnOnly, Defaults: stockService,
 		Claims: but(blindLease, map[string]Claim{
-			"failover": allHold,
+			"failover": {MayBreak, Holds, MayBreak}, // each master has one replica
 			"restart":  {MayBreak, Holds, MayBreak}, // one of three masters
 			"clock":    {MayBreak, Holds, MayBreak},
 		}),

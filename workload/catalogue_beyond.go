@@ -119,14 +119,14 @@ var knownBad = []Design{
 		lock: lock.NewRenewResurrect, sale: stock.Renewing, docs: []string{"RenewResurrect", "Renewing"},
 	},
 	{
-		Name: "renew-blind", Origin: "redisson#775, #5698, and others",
+		Name: "renew-blind", Renews: true, Origin: "redisson#775, #5698, and others",
 		Summary:  "a watchdog that gives up at the first error and says nothing",
 		Topology: onSentinel, on: onOwnOrLock, Defaults: renewed, KnownBad: true, CaughtBy: "pause",
 		Claims: blindLease,
 		lock:   lock.NewRenewBlind, sale: stock.Locked, docs: []string{"RenewBlind", "Locked"},
 	},
 	{
-		Name: "async-failover", Origin: "redisson#3994, redis#6062",
+		Name: "async-failover", Waits: true, Origin: "redisson#3994, redis#6062",
 		Summary:  "SET NX and WAIT, whose answer nobody looks at",
 		Topology: onSentinel, on: onOwnOrLock, Defaults: stockService, KnownBad: true, CaughtBy: "failover",
 		Claims: blindLease,
@@ -140,7 +140,7 @@ var knownBad = []Design{
 		lock:   lock.NewClientClock, sale: stock.Locked, docs: []string{"ClientClock", "Locked"},
 	},
 	{
-		Name: "retry-blind", Origin: "redisson#7367, go-redis#2985",
+		Name: "retry-blind", Renews: true, Origin: "redisson#7367, go-redis#2985",
 		Summary:  "a client library that sends requests again: they count twice",
 		Topology: onSentinel, on: onLockOnly, Defaults: renewed, KnownBad: true, CaughtBy: "loss",
 		Lock: histories.LockSpec{Reentrant: true},
@@ -204,7 +204,7 @@ var knownBad = []Design{
 		lock: lock.NewRedisLock, sale: stock.ReplicaRead, docs: []string{"RedisLock", "ReplicaRead"},
 	},
 	{
-		Name: "get-lock-pool", Origin: "MySQL's GET_LOCK behind a pool of connections",
+		Name: "get-lock-pool", NoLease: true, Origin: "MySQL's GET_LOCK behind a pool of connections",
 		Summary:  "GET_LOCK and RELEASE_LOCK on whichever connection is free",
 		Topology: env.Topology{SQL: true}, on: onSQLOnly, KnownBad: true, CaughtBy: "none",
 		Defaults: stockService.with(func(s *Spec) { s.Work, s.PerHost, s.SKUs = sqlWork, 5, 4 }),

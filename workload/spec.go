@@ -251,6 +251,19 @@ func (s Spec) options() lock.Options {
 	}
 }
 
+// NewLock makes the design's lock for one worker; nil if it has none.
+func (s Spec) NewLock(e *env.Env) (env.Lock, error) {
+	s, err := s.Resolved()
+	if err != nil {
+		return nil, err
+	}
+	d, _ := Find(s.Design)
+	if d.lock == nil {
+		return nil, nil
+	}
+	return d.lock(e, s.options()), nil
+}
+
 // Topology is what the cluster must have for this Spec.
 func (s Spec) Topology() env.Topology {
 	s, _ = s.Resolved()
@@ -270,9 +283,11 @@ func (s Spec) Header() histories.Header {
 	s, _ = s.Resolved()
 	d, _ := Find(s.Design)
 	spec := d.Lock
-	spec.TTL, spec.Grace = s.TTL, s.Grace
-	if spec.None {
-		spec = histories.LockSpec{None: true}
+	if !spec.None {
+		spec.TTL, spec.Grace = s.TTL, s.Grace
+	}
+	if d.NoLease {
+		spec.TTL = 0
 	}
 	return histories.Header{
 		Format: histories.Format, Design: s.Design, Workload: s.Workload, Seed: s.Seed,

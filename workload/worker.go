@@ -23,7 +23,11 @@ func Program(ctx context.Context, spec []byte, e *env.Env, w env.Wire) error {
 	if err != nil {
 		return err
 	}
-	return newWorker(s, e, w).run(ctx)
+	k, err := newWorker(s, e, w)
+	if err != nil {
+		return err
+	}
+	return k.run(ctx)
 }
 
 var _ env.Worker = Program
@@ -45,7 +49,7 @@ type worker struct {
 // poll is how often a waiting worker looks at the phase.
 const poll = 5 * time.Millisecond
 
-func newWorker(s Spec, e *env.Env, w env.Wire) *worker {
+func newWorker(s Spec, e *env.Env, w env.Wire) (*worker, error) {
 	d, _ := Find(s.Design)
 	k := &worker{spec: s, design: d, env: e, wire: w, record: newRecorder(e, w, s.Workers)}
 	// Resolved has checked all three.
@@ -61,10 +65,9 @@ func newWorker(s Spec, e *env.Env, w env.Wire) *worker {
 	if e.Step == nil {
 		e.Step = func(context.Context, string) error { return nil }
 	}
-	if d.lock != nil {
-		k.till.Lock = d.lock(e, s.options())
-	}
-	return k
+	var err error
+	k.till.Lock, err = s.NewLock(e)
+	return k, err
 }
 
 func (k *worker) run(ctx context.Context) error {

@@ -5,7 +5,7 @@
 //
 // A design is a constructor from an env.Env and Options to an env.Lock. It
 // touches the world through the Env alone: no clock, no goroutine, no
-// network, no random source of its own (vet_test.go holds that). Recording is
+// network, no random source of its own (a test of package workload holds that). Recording is
 // none of its business either, but for renewals in the background, which it
 // announces by Env.Extending.
 //

@@ -8,13 +8,13 @@ import (
 )
 
 // SpinLock is the coroutine lock of the first article: SET NX with a ttl,
-// polled every 10 ms up to a time limit. The coroutines of one process wait
-// for each other in a queue of their own first, so that only one of them
-// polls the server.
+// polled every 10 ms up to a time limit. The coroutines of one process queue
+// up first, so that only one of them polls the server for a key.
 //
 // It promises and breaks as StockLock does. The queue makes waiting cheap
 // and fair inside a process; it protects nothing, for other processes know
-// nothing of it.
+// nothing of it, and it is left as soon as the lock is had, so that a
+// coroutine that never releases costs the others a ttl and no more.
 type SpinLock struct {
 	e *env.Env
 	o Options
@@ -33,27 +33,12 @@ func (l *SpinLock) Acquire(ctx context.Context, key string) (env.Lease, error) {
 	if err != nil || !ok {
 		return nil, fmt.Errorf("%w: others of this process wait", env.ErrBusy)
 	}
+	defer leave()
 	o.Wait -= l.e.Clock.Now() - start
 	owner := fmt.Sprintf("%s:%d:%s", l.e.Hostname, l.e.Worker, token(l.e))
-	lease := &spinLease{plainLease{l.e, "swoole_lock:" + key, owner}, leave}
+	lease := &plainLease{l.e, "swoole_lock:" + key, owner}
 	err = polled(ctx, l.e, o, func() (bool, error) {
 		return setIfMissing(ctx, l.e.Lock[0], lease.key, lease.token, o.TTL)
 	})
-	switch {
-	case err == nil, env.Unknown(err):
-		return lease, err // its release leaves the queue
-	default:
-		leave()
-		return nil, err
-	}
-}
-
-type spinLease struct {
-	plainLease
-	leave func()
-}
-
-func (s *spinLease) Release(ctx context.Context) error {
-	defer s.leave()
-	return s.plainLease.Release(ctx)
+	return lease, err
 }

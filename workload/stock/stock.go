@@ -6,8 +6,8 @@
 // A way of selling is a Sale: a function that makes one Purchase at a Till.
 // The Till has the worker's world, its lock and its shelves, and records each
 // step (acquire, read, write, release) as the sale goes. What a Sale touches
-// of the world it touches through the Till and the Env in it (vet_test.go
-// holds that).
+// of the world it touches through the Till and the Env in it (a test of
+// package workload holds that).
 //
 // Start with Locked, the sale that both articles make; Till and its errors
 // are in till.go. The locks are in package lock, the catalogue that puts
