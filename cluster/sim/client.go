@@ -161,6 +161,11 @@ func (l *line) Do(ctx context.Context, args ...any) (any, error) { return l.do(c
 func (l *line) Pinned(_ context.Context, f func(env.Redis) error) error { return f(l) }
 
 func (l *line) do(ctx context.Context, args []string) (any, error) {
+	return l.within(ctx, l.e.limit, args)
+}
+
+// within sends one command and waits for the reply, for limit at most.
+func (l *line) within(ctx context.Context, limit time.Duration, args []string) (any, error) {
 	s := l.e.net.s
 	if s.mustRun(); ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -177,7 +182,7 @@ func (l *line) do(ctx context.Context, args []string) (any, error) {
 		w.resume()
 	})
 	w.t.waitingFor(l.host.name, args)
-	why := s.wait(ctx, s.now+l.e.limit)
+	why := s.wait(ctx, s.now+limit)
 	switch {
 	case answered && failed == nil:
 		return l.understand(reply)

@@ -11,14 +11,10 @@ import (
 // node is one Redis server: a keyspace in a process on a host, and what
 // outlives the process.
 type node struct {
-	s     *scheduler
-	net   *network
-	host  *host
-	name  string
-	peers map[string]*node // by name
+	daemon
+	peers map[string]*node // all servers, by name
 
-	// The process, nil or dead while the server is down.
-	proc    *process
+	// What the process remembers.
 	keys    *redis.Keyspace
 	loading bool
 	run     string // id of the process
@@ -48,10 +44,12 @@ const (
 	loadPerKey = 10 * time.Microsecond
 )
 
-// start starts the server process with what is on its disk.
-func (n *node) start() {
-	n.proc = &process{s: n.s, host: n.host, name: n.name, serve: n}
-	n.host.proc = n.proc
+// boot starts the server with what is on its disk; empty: nothing is.
+func (n *node) boot(empty bool) {
+	n.rise(n)
+	if empty {
+		n.disk.wipe()
+	}
 	n.keys = n.disk.load()
 	n.run = fmt.Sprintf("%016x", n.net.rand.Uint64())
 	n.repl = replication{id: n.newReplID(), downSince: n.s.now}
@@ -69,29 +67,12 @@ func (n *node) start() {
 	n.s.every(replicationTick, n.net.phase(replicationTick), n.proc, n.replicationCron)
 }
 
-// kill ends the server. By "process" its machine lives on and resets the
-// connections; otherwise the machine goes with it and there is silence.
+// kill ends the server: its memory is gone.
 func (n *node) kill(mode string) {
-	byProcess := mode == "process"
+	byProcess := n.fall(mode)
 	n.disk.crash(byProcess, n.s.now)
-	n.host.up = byProcess
-	n.net.exit(n.proc, byProcess)
 	n.keys, n.subs, n.repl = nil, nil, replication{}
 }
-
-// boot starts a killed server; empty: whatever was on its disk is gone.
-func (n *node) boot(empty bool) {
-	if !n.host.up {
-		n.host.up = true
-		n.host.boots++
-	}
-	if empty {
-		n.disk.wipe()
-	}
-	n.start()
-}
-
-func (n *node) alive() bool { return !n.proc.dead }
 
 func (n *node) wall() time.Time { return n.host.wall.at(n.s.now) }
 

@@ -27,12 +27,11 @@ type server interface {
 
 var (
 	_ server = (*node)(nil)
+	_ server = (*sentinel)(nil)
+	_ server = (*broker)(nil)
+	_ server = (*sqlServer)(nil)
 	_ target = (*home)(nil)
 )
-
-func (n *node) machine() *host    { return n.host }
-func (n *node) process() *process { return n.proc }
-func (n *node) labels() []string  { return []string{n.name} }
 
 func (h *home) machine() *host    { return h.host }
 func (h *home) process() *process { return h.proc }

@@ -13,11 +13,8 @@ import (
 // its checks. One thing is simpler: Sentinels talk to each other directly
 // rather than through the pub/sub of the servers that they watch.
 type sentinel struct {
-	s         *scheduler
-	net       *network
+	daemon
 	rand      *rand.Rand
-	host      *host
-	name      string
 	nodes     []*node
 	everyone  []*sentinel // this one among them
 	downAfter time.Duration
@@ -29,7 +26,6 @@ type sentinel struct {
 	configEpoch int64 // of the election that made it master
 
 	// The process's own.
-	proc     *process
 	views    []*view
 	others   []*other
 	failover failover
@@ -93,19 +89,9 @@ const (
 	quorum          = 2
 )
 
-func (x *sentinel) machine() *host    { return x.host }
-func (x *sentinel) process() *process { return x.proc }
-func (x *sentinel) labels() []string  { return []string{x.name} }
-func (x *sentinel) alive() bool       { return !x.proc.dead }
-
 // boot starts the process with what its configuration file says.
 func (x *sentinel) boot(bool) {
-	if !x.host.up {
-		x.host.up = true
-		x.host.boots++
-	}
-	x.proc = &process{s: x.s, host: x.host, name: x.name, serve: x}
-	x.host.proc = x.proc
+	x.rise(x)
 	x.fans, x.others, x.tilt = nil, nil, never
 	x.lastTick = x.host.wall.at(x.s.now)
 	for _, o := range x.everyone {
@@ -124,11 +110,7 @@ func (x *sentinel) boot(bool) {
 	x.s.every(sentinelTick, x.net.phase(sentinelTick), x.proc, x.tick)
 }
 
-func (x *sentinel) kill(mode string) {
-	byProcess := mode == "process"
-	x.host.up = byProcess
-	x.net.exit(x.proc, byProcess)
-}
+func (x *sentinel) kill(mode string) { x.fall(mode) }
 
 // reset begins to look at everything afresh, as after a switch of masters.
 func (x *sentinel) reset() {

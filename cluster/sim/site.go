@@ -14,6 +14,8 @@ type site struct {
 	redis     []*node  // redis-1, …
 	stock     *node    // stock-1, or nil
 	sentinels []*sentinel
+	queue     *broker    // queue-1, or nil
+	sql       *sqlServer // sql-1, or nil
 	byName    map[string]*node
 	oldMaster *node // the last one that was killed, paused or demoted
 }
@@ -42,6 +44,14 @@ func (c *simulation) buildSite() error {
 	case env.RedisCluster:
 		c.joinCluster()
 	}
+	if top.Queue {
+		c.site.queue = &broker{daemon: c.newDaemon("queue-1")}
+		c.site.servers = append(c.site.servers, c.site.queue)
+	}
+	if top.SQL {
+		c.site.sql = &sqlServer{daemon: c.newDaemon("sql-1")}
+		c.site.servers = append(c.site.servers, c.site.sql)
+	}
 	for _, s := range c.site.servers {
 		s.boot(false)
 	}
@@ -56,7 +66,7 @@ func (c *simulation) addSentinels() {
 	for i := range 3 {
 		name := fmt.Sprintf("sentinel-%d", i+1)
 		c.site.sentinels = append(c.site.sentinels, &sentinel{
-			s: c.s, net: c.net, rand: c.net.rand, host: c.net.add(name), name: name,
+			daemon: c.newDaemon(name), rand: c.net.rand,
 			nodes: c.site.redis, master: c.site.redis[0], downAfter: c.o.DownAfter,
 		})
 	}
@@ -67,7 +77,7 @@ func (c *simulation) addSentinels() {
 }
 
 func (c *simulation) addNode(name, persistence string) *node {
-	n := &node{s: c.s, net: c.net, name: name, host: c.net.add(name), peers: c.site.byName, changed: c.roleChanged}
+	n := &node{daemon: c.newDaemon(name), peers: c.site.byName, changed: c.roleChanged}
 	n.disk.mode = persistence
 	c.site.byName[name] = n
 	c.site.servers = append(c.site.servers, n)
@@ -119,6 +129,12 @@ func (c *simulation) world(p *process) *env.Env {
 	}
 	if c.site.stock != nil {
 		e.Stock = c.endpoint(p, c.site.stock.host)
+	}
+	if c.site.queue != nil {
+		e.Queue = c.queueClient(p)
+	}
+	if c.site.sql != nil {
+		e.SQL = &sqlClient{c.endpoint(p, c.site.sql.host)}
 	}
 	return e
 }
