@@ -38,20 +38,6 @@ func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e
 // Unwrap is what was wrong.
 func (e *LineError) Unwrap() error { return e.Err }
 
-// ReadFile is ReadJSON on a file.
-func ReadFile(path string) (*History, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	h, err := ReadJSON(f)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return h, nil
-}
-
 // ReadJSON reads a history as JSON Lines: a header, then events. Invocations and
 // completions are paired by op, wherever they stand: the streams of several
 // workers may be merged in slight disorder. An operation without completion
@@ -114,6 +100,8 @@ func sizeOf(r io.Reader) int64 {
 		if info, err := r.Stat(); err == nil && info.Mode().IsRegular() {
 			return info.Size()
 		}
+	case *sizedReader:
+		return r.size
 	case interface{ Len() int }:
 		return int64(r.Len())
 	}

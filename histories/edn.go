@@ -1,0 +1,359 @@
+package histories
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+)
+
+// Keys of histories that name none.
+const (
+	ednLockKey  = "lock"
+	ednStockKey = "stock"
+)
+
+// ReadAny reads a history of either kind, told apart by how it begins: ours
+// with a JSON object, Jepsen's with an EDN map, vector or tag.
+func ReadAny(r io.Reader) (*History, error) {
+	size := sizeOf(r)
+	br := bufio.NewReaderSize(r, 1<<16)
+	edn, err := looksLikeEDN(br)
+	if err != nil {
+		return nil, err
+	}
+	if edn {
+		return ReadEDN(br)
+	}
+	return ReadJSON(&sizedReader{br, size})
+}
+
+// ReadFile is ReadAny on a file.
+func ReadFile(path string) (*History, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	h, err := ReadAny(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return h, nil
+}
+
+// looksLikeEDN looks at the first bytes that are no space.
+func looksLikeEDN(r *bufio.Reader) (bool, error) {
+	head, err := r.Peek(1 << 12)
+	if err != nil && err != io.EOF && err != bufio.ErrBufferFull {
+		return false, err
+	}
+	head = bytes.TrimLeft(head, " \t\r\n,")
+	if len(head) == 0 {
+		return false, nil
+	}
+	if head[0] == '{' {
+		inside := bytes.TrimLeft(head[1:], " \t\r\n,")
+		return len(inside) > 0 && inside[0] == ':', nil
+	}
+	return bytes.IndexByte([]byte("[(#;"), head[0]) >= 0, nil
+}
+
+// ReadEDN reads a Jepsen history: one map an operation, in a vector or one
+// after the other, with or without the tag jepsen.history.Op.
+//
+// A process has one operation at a time, so its next event completes it;
+// :index is not needed. :time is in nanoseconds; a history without any is
+// read in the order of its lines. What it maps to:
+//
+//	:acquire :lock            acquire; :value is the token, if any, or a map
+//	                          with :token and :fence
+//	:release :unlock          release; :error :not-owner (or not-lock-owner,
+//	                          not-held) is the answer that it is not held
+//	:read                     read; :value is the number seen
+//	:dec :decrement :sell     sell of :value units (nil: 1)
+//	:inc :increment :restock  restock
+//	:add                      restock, or sell if :value is below 0
+//	:cas [5 3]                sell of 2 that left 3; with the larger number
+//	                          last, restock
+//	:process :nemesis         a mark
+//
+// A :value [k v], as of jepsen.independent, is value v on key k. Stock starts
+// at 0, as Jepsen's counters do, and may not go below it. Locks have no lease:
+// they are held until released. Another :f is an error: what it means for
+// lock or stock cannot be guessed.
+func ReadEDN(r io.Reader) (*History, error) {
+	e := newEDNReader(r)
+	in := ednHistory{reader: e, pairer: newPairer(), open: map[int64]ednOpen{}}
+	in.pairer.h.Header = Header{Format: Format, Source: "Jepsen history"}
+	if err := in.top(); err != nil {
+		return nil, err
+	}
+	if in.events == 0 {
+		return nil, ErrEmpty
+	}
+	return in.pairer.history()
+}
+
+// ednHistory makes events of the operations of a Jepsen history.
+type ednHistory struct {
+	reader *ednReader
+	pairer *pairer
+	open   map[int64]ednOpen // by process
+	events int
+	ops    int64
+	timed  bool
+}
+
+// ednOpen is an operation that is not completed.
+type ednOpen struct {
+	op   int64
+	f    string // as Jepsen says it
+	ours string // as we say it
+	left Num    // what a :cas leaves if it succeeds
+}
+
+// top reads operations at the top and in vectors at the top, one at a time.
+func (in *ednHistory) top() error {
+	inVector := false
+	for {
+		in.reader.size = 0
+		c, err := in.reader.space()
+		switch {
+		case err == io.EOF && inVector:
+			return in.reader.fail("it ends inside the vector of operations")
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		case (c == '[' || c == '(') && !inVector:
+			inVector = true
+			continue
+		case (c == ']' || c == ')') && inVector:
+			inVector = false
+			continue
+		}
+		in.reader.back(c)
+		line := in.reader.line
+		v, err := in.reader.form()
+		if err == io.EOF {
+			continue // a discarded form was the last
+		}
+		if err != nil {
+			return err
+		}
+		if _, ok := v.(ednEnd); ok && inVector { // behind a discarded form
+			inVector = false
+			continue
+		}
+		if err := in.take(v, line); err != nil {
+			var inner *LineError
+			if errors.As(err, &inner) {
+				return err
+			}
+			return &LineError{line, err}
+		}
+	}
+}
+
+// take adds one operation.
+func (in *ednHistory) take(v any, line int) error {
+	m, ok := v.(ednMap)
+	if !ok {
+		return fmt.Errorf("%w: %.40q is no operation: want a map with :type, :f and :process", ErrEvent, ednText(v))
+	}
+	e, err := in.event(m)
+	if err != nil {
+		return err
+	}
+	in.events++
+	return in.pairer.add(e, line)
+}
+
+func (in *ednHistory) event(m ednMap) (*Event, error) {
+	e := &Event{Type: Type(ednText(m[ednKeyword("type")])), F: ednText(m[ednKeyword("f")])}
+	if err := in.time(e, m); err != nil {
+		return nil, err
+	}
+	process, worker := m[ednKeyword("process")].(int64)
+	if !worker {
+		if name := ednText(m[ednKeyword("process")]); name != Nemesis.String() {
+			return nil, fmt.Errorf("%w: process is %.40q", ErrEvent, name)
+		}
+		e.Process, e.Type = Nemesis, Info
+		e.Note = ednText(m[ednKeyword("value")])
+		return e, nil
+	}
+	if process < 0 || process > 1<<31-1 {
+		return nil, fmt.Errorf("%w: process is %d", ErrEvent, process)
+	}
+	e.Process = Process(process)
+	return e, in.pair(e, process, m)
+}
+
+// time is :time, or the place in the file if the first event has none.
+func (in *ednHistory) time(e *Event, m ednMap) error {
+	t, ok := m[ednKeyword("time")].(int64)
+	if in.events == 0 {
+		in.timed = ok
+	}
+	switch {
+	case ok && in.timed:
+		e.Time = t
+	case in.timed:
+		return fmt.Errorf("%w: no :time, though events before have one", ErrEvent)
+	default:
+		e.Time = int64(in.events)
+	}
+	return nil
+}
+
+// pair gives an event its op and our words.
+func (in *ednHistory) pair(e *Event, process int64, m ednMap) error {
+	open, isOpen := in.open[process]
+	switch {
+	case e.Type == Invoke && isOpen:
+		return fmt.Errorf("%w: process %d invokes :%s before its :%s completed", ErrEvent, process, e.F, open.f)
+	case e.Type != Invoke && !isOpen:
+		return fmt.Errorf("%w: %s of :%s by process %d", ErrUnpaired, e.Type, e.F, process)
+	case e.Type != Invoke && open.f != e.F:
+		return fmt.Errorf("%w: process %d completes :%s, but invoked :%s", ErrEvent, process, e.F, open.f)
+	}
+	if e.Type == Invoke {
+		in.ops++
+		open = ednOpen{op: in.ops, f: e.F}
+	}
+	e.Op = open.op
+	e.Error = ednError(m[ednKeyword("error")])
+	if err := open.words(e, m[ednKeyword("value")]); err != nil {
+		return err
+	}
+	open.ours = e.F
+	if in.open[process] = open; e.Type != Invoke {
+		delete(in.open, process)
+	}
+	return nil
+}
+
+// ednError is :error in our words, if we have one for it.
+func ednError(v any) string {
+	if list, ok := v.(ednList); ok && len(list) > 0 {
+		v = list[0]
+	}
+	switch text := ednText(v); text {
+	case "not-owner", "not-lock-owner", "not lock owner", "not-held", "not-locked":
+		return NotOwner
+	case "sold-out", "out-of-stock", "insufficient":
+		return SoldOut
+	default:
+		return text
+	}
+}
+
+// ednFunctions are the words for :f that have a meaning here.
+var ednFunctions = map[string]string{
+	"acquire": Acquire, "lock": Acquire, "release": Release, "unlock": Release, "read": Read,
+	"dec": Sell, "decr": Sell, "decrement": Sell, "sell": Sell,
+	"inc": Restock, "incr": Restock, "increment": Restock, "restock": Restock,
+	"add": Restock, "cas": Restock, // or Sell, as the number says
+}
+
+// words turns :f and :value into ours.
+func (o *ednOpen) words(e *Event, value any) error {
+	f, ok := ednFunctions[e.F]
+	if !ok {
+		return fmt.Errorf("%w: :f :%.40s means nothing for a lock or a stock", ErrEvent, e.F)
+	}
+	e.Key, value = ednKeyed(e.F, value)
+	jepsen := e.F
+	e.F = f
+	switch {
+	case f == Acquire || f == Release:
+		e.Key = cmp.Or(e.Key, ednLockKey)
+		ednToken(e, value)
+		return nil
+	case f == Read:
+		if n, ok := value.(int64); ok && e.Type == OK {
+			e.Value = N(n)
+		}
+	case e.Type == Invoke:
+		if err := o.change(e, jepsen, value); err != nil {
+			return err
+		}
+	default:
+		if e.F = o.ours; e.Type == OK {
+			e.Left = o.left
+		}
+	}
+	e.Key = cmp.Or(e.Key, ednStockKey)
+	return nil
+}
+
+// ednKeyed splits [k v]. The value of a :cas is a pair by itself.
+func ednKeyed(f string, value any) (key string, rest any) {
+	pair, ok := value.(ednList)
+	if !ok || len(pair) != 2 {
+		return "", value
+	}
+	if _, inner := pair[1].(ednList); f == "cas" && !inner {
+		return "", value
+	}
+	return ednText(pair[0]), pair[1]
+}
+
+func ednToken(e *Event, value any) {
+	m, ok := value.(ednMap)
+	if !ok {
+		e.Token = ednText(value)
+		return
+	}
+	e.Token = ednText(m[ednKeyword("token")])
+	if n, ok := m[ednKeyword("fence")].(int64); ok {
+		e.Fence = N(n)
+	}
+}
+
+// change makes a sell or a restock of what changes a number.
+func (o *ednOpen) change(e *Event, jepsen string, value any) error {
+	by, ok := value.(int64)
+	switch {
+	case jepsen == "cas":
+		var from int64
+		from, by, ok = ednPair(value)
+		o.left = N(by)
+		by -= from
+	case value == nil:
+		by, ok = 1, true
+	}
+	if e.F == Sell {
+		by = -by
+	}
+	if !ok || by == 0 || by == -by {
+		return fmt.Errorf("%w: :%s of %.40q", ErrEvent, jepsen, ednText(value))
+	}
+	if e.F, e.Qty = Restock, by; by < 0 {
+		e.F, e.Qty = Sell, -by
+		return nil
+	}
+	o.left = Num{}
+	return nil
+}
+
+func ednPair(value any) (a, b int64, ok bool) {
+	list, _ := value.(ednList)
+	if len(list) != 2 {
+		return 0, 0, false
+	}
+	a, ok1 := list[0].(int64)
+	b, ok2 := list[1].(int64)
+	return a, b, ok1 && ok2
+}
+
+// sizedReader is a reader that knows how much it has to give.
+type sizedReader struct {
+	io.Reader
+	size int64
+}
