@@ -52,8 +52,8 @@ type faultTimes struct {
 	calm   []calm
 }
 
-// calm says that no fault which begins by from lasts beyond to, and that none
-// was undone between.
+// calm says that no fault of servers or links which begins by from lasts, or
+// is undone, beyond to.
 type calm struct{ from, to int64 }
 
 func readFaults(marks []histories.Event) faultTimes {
@@ -66,20 +66,30 @@ func readFaults(marks []histories.Event) faultTimes {
 		if f.event.F == histories.Skew {
 			t.skewed = min(t.skewed, f.from)
 		}
-		c := calm{f.from, f.from}
-		if f.server && f.event.F != histories.Skew {
-			c.to = f.to // while servers are hit, nobody can tell who is busy
+		switch {
+		case !f.server:
+		case f.event.F == histories.Skew:
+			t.calm = append(t.calm, calm{f.from, f.from})
+		default:
+			// While servers are hit, nobody can tell who is busy.
+			t.calm = append(t.calm, calm{f.from, f.to})
 		}
-		t.calm = append(t.calm, c)
 	}
 	for _, i := range t.roles {
 		t.hurt = min(t.hurt, marks[i].Time)
 	}
 	for i := range marks {
-		switch marks[i].F {
-		case histories.Promoted, histories.Start, histories.Resume, histories.Heal:
-			t.calm = append(t.calm, calm{marks[i].Time, marks[i].Time})
+		m := &marks[i]
+		switch m.F {
+		case histories.Start, histories.Resume:
+			if !hitsServer(m) {
+				continue
+			}
+		case histories.Promoted, histories.Heal:
+		default:
+			continue
 		}
+		t.calm = append(t.calm, calm{m.Time, m.Time})
 	}
 	slices.SortStableFunc(t.calm, func(a, b calm) int { return cmp.Compare(a.from, b.from) })
 	for i := 1; i < len(t.calm); i++ {
