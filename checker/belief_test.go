@@ -84,7 +84,7 @@ func until(t int64) func(*histories.Op) {
 }
 func token(t string) func(*histories.Op)    { return func(op *histories.Op) { op.Token = t } }
 func parent(id int64) func(*histories.Op)   { return func(op *histories.Op) { op.Parent = id } }
-func orderID(id string) func(*histories.Op)   { return func(op *histories.Op) { op.Order = id } }
+func orderID(id string) func(*histories.Op) { return func(op *histories.Op) { op.Order = id } }
 func left(n int64) func(*histories.Op)      { return func(op *histories.Op) { op.Left = histories.N(n) } }
 func fence(n int64) func(*histories.Op)     { return func(op *histories.Op) { op.Fence = histories.N(n) } }
 func failed(why string) func(*histories.Op) { return func(op *histories.Op) { op.Error = why } }
