@@ -46,10 +46,8 @@ func (sc *scope) plan(where *expr) (plan, error) {
 	if err != nil {
 		return all, err
 	}
-	for _, t := range terms {
-		if t.value == nil {
-			return plan{index: x, how: nothing}, nil
-		}
+	if sc.contradictory(terms) {
+		return plan{index: x, how: nothing}, nil
 	}
 	for _, x := range sc.table.indexes {
 		if key, n := x.match(terms); x.unique && n == len(x.columns) && n > 0 {
@@ -73,6 +71,41 @@ func (sc *scope) plan(where *expr) (plan, error) {
 		}
 	}
 	return best, nil
+}
+
+// contradictory reports whether the terms can never be true together, as the
+// server finds out before it reads anything.
+func (sc *scope) contradictory(terms []term) bool {
+	for i, t := range terms {
+		if t.value == nil {
+			return true
+		}
+		if t.op != opEqual {
+			continue
+		}
+		for j, o := range terms {
+			if i != j && o.column == t.column && o.value != nil && !t.allows(o, sc.table.columns[t.column].binary) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// allows reports whether o can be true where t, an equality, is.
+func (t term) allows(o term, binary bool) bool {
+	sign, _ := compare(t.value, o.value, binary)
+	switch o.op {
+	case opEqual:
+		return sign == 0
+	case opLess:
+		return sign < 0
+	case opLessEqual:
+		return sign <= 0
+	case opGreater:
+		return sign > 0
+	}
+	return sign >= 0
 }
 
 // leads reports whether an index begins with the column.
@@ -193,6 +226,17 @@ func (x *index) partly(terms []term) (plan, bool) {
 	}
 	if !p.low.set && !p.high.set {
 		return plan{}, false
+	}
+	if p.low.set && p.high.set && p.low.key >= p.high.key {
+		switch empty := p.low.key > p.high.key || p.low.open || p.high.open; {
+		case empty:
+			p.how = nothing
+		case x.unique && len(x.columns) == 1:
+			p.how, p.key = point, p.low.key
+		default:
+			p.how, p.key = ref, p.low.key
+		}
+		return p, true
 	}
 	if !x.primary {
 		return plan{index: x.table.primary(), unsure: "a range of a secondary index"}, true

@@ -237,7 +237,7 @@ func (sc *scope) print(e *expr) string {
 	case e.op == opNew:
 		return fmt.Sprintf("value(`%s`.`%s`.`%s`)", Schema, sc.table.name, e.name)
 	case signs[e.op] != "":
-		return sc.operand(e.l) + " " + signs[e.op] + " " + sc.operand(e.r)
+		return sc.operand(e.l, e.op, false) + " " + signs[e.op] + " " + sc.operand(e.r, e.op, true)
 	}
 	if v, err := sc.eval(e); err == nil {
 		if s, ok := v.(string); ok {
@@ -248,8 +248,10 @@ func (sc *scope) print(e *expr) string {
 	return e.name
 }
 
-func (sc *scope) operand(e *expr) string {
-	if e.op >= opPlus && e.op <= opTimes {
+// operand writes a part of a computation, in parentheses where they matter.
+func (sc *scope) operand(e *expr, of op, right bool) string {
+	sum := e.op == opPlus || e.op == opMinus
+	if sum && (of == opTimes || right) || e.op == opTimes && of == opTimes && right {
 		return "(" + sc.print(e) + ")"
 	}
 	return sc.print(e)

@@ -145,7 +145,7 @@ func (sc *scope) insertOne(p *pending, image []any) error {
 		case !errors.As(err, &dup):
 			return err
 		}
-		tx.rollbackTo(w.change.start, true)
+		tx.rollbackTo(w.change.start, w.change.taking)
 		w.change = nil
 		switch {
 		case st.update || st.replace:
@@ -165,14 +165,18 @@ func (sc *scope) collide(p *pending, image []any) error {
 	w := &p.work
 	if w.change == nil {
 		key, _ := w.index.prefix(image)
-		rows, err := sc.lockAll(plan{index: w.index, how: point, key: key}, nil, exclusive, -1)
+		c, err := sc.open(plan{index: w.index, how: point, key: key}, exclusive)
 		if err != nil {
 			return err
 		}
-		if len(rows) == 0 {
+		f, err := sc.next(c, nil)
+		if err != nil {
+			return err
+		}
+		if f.record == nil {
 			panic("sql: the row in the way is gone although it is locked")
 		}
-		w.rows = rows
+		w.rows = []found{f}
 	}
 	if p.stmt.replace {
 		return sc.replaceRow(p, image)
@@ -185,11 +189,11 @@ func (sc *scope) collide(p *pending, image []any) error {
 	return err
 }
 
-// replaceRow changes the row in the way into the new one if no further key
-// can collide, else deletes it and tries again.
+// replaceRow changes the row in the way into the new one if that has the same
+// primary key and no further key can collide, else deletes it and tries again.
 func (sc *scope) replaceRow(p *pending, image []any) error {
 	w, tx := &p.work, sc.s.tx
-	last := sc.lastUnique() == w.index
+	last := sc.lastUnique() == w.index && prefixOf(sc.table, w.rows[0].values) == prefixOf(sc.table, image)
 	if w.change == nil {
 		if last && sameRow(w.rows[0].values, image) {
 			w.result.Affected++

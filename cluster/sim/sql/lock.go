@@ -94,91 +94,70 @@ func (tx *transaction) acquire(r *record, m mode, sp span, implicit bool) error 
 	if tx.holds(r, m, sp) {
 		return nil
 	}
-	holder, before := tx.conflict(r, m, sp)
+	if sp == nextKey && tx.holds(r, m, recordOnly) {
+		tx.grant(r, m, sp) // only the gap is new
+		return nil
+	}
+	holder := tx.conflict(r, m, sp)
 	if holder == nil {
 		if !implicit && sp != insertIntention {
-			tx.grant(r, m, sp, before)
+			tx.grant(r, m, sp)
 		}
 		return nil
 	}
 	l := &lock{tx: tx, record: r, mode: m, span: sp, waiting: true}
 	tx.locks = append(tx.locks, l)
+	r.locks = append(r.locks, l)
 	tx.structures++
-	r.enqueue(l, before)
 	return tx.wait(l, holder)
 }
 
-// conflict answers the first lock in r's queue that tx must wait for. A
-// transaction that already blocks a waiting request need not queue behind it:
-// then before is the place of that request, and the new one goes there.
-func (tx *transaction) conflict(r *record, m mode, sp span) (holder *lock, before int) {
-	before = -1
-	for i, l := range r.locks {
-		if !l.blocks(tx, m, sp) {
-			continue
-		}
-		if m == exclusive && sp != insertIntention && l.waiting && l.mode == exclusive && tx.blocksWaiter(r, l) {
-			if before < 0 {
-				before = i
-			}
-			continue
-		}
-		return l, before
-	}
-	return nil, before
-}
-
-func (tx *transaction) blocksWaiter(r *record, waiter *lock) bool {
+// conflict answers the first lock on r, granted or waiting, that tx must wait
+// for.
+func (tx *transaction) conflict(r *record, m mode, sp span) *lock {
 	for _, l := range r.locks {
-		if l.tx == tx && !l.waiting && l.blocks(waiter.tx, waiter.mode, waiter.span) {
-			return true
+		if l.blocks(tx, m, sp) {
+			return l
 		}
 	}
-	return false
+	return nil
 }
 
 // explicit makes the lock explicit that a change of an active transaction
 // implies, so that others can queue behind it.
 func (tx *transaction) explicit(r *record) {
 	if !tx.holds(r, exclusive, recordOnly) {
-		tx.grant(r, exclusive, recordOnly, -1)
+		tx.grant(r, exclusive, recordOnly)
 	}
 }
 
-func (tx *transaction) grant(r *record, m mode, sp span, before int) {
+func (tx *transaction) grant(r *record, m mode, sp span) {
 	if r.supremum() {
 		sp = nextKey // on the supremum all but insert intentions are the same
 	}
 	l := &lock{tx: tx, record: r, mode: m, span: sp}
 	waited := slices.ContainsFunc(r.locks, func(l *lock) bool { return l.waiting })
 	tx.locks = append(tx.locks, l)
-	r.enqueue(l, before)
+	r.locks = append(r.locks, l)
 	if k := (kind{r.index, m, sp}); waited || !slices.Contains(tx.kinds, k) {
 		tx.kinds = append(tx.kinds, k)
 		tx.structures++
 	}
 }
 
-func (r *record) enqueue(l *lock, before int) {
-	if before < 0 {
-		r.locks = append(r.locks, l)
-		return
-	}
-	r.locks = slices.Insert(r.locks, before, l)
-}
-
 // wait makes a session wait for l, unless that closes a circle.
 func (tx *transaction) wait(l, holder *lock) error {
+	blocked := &Blocked{
+		Limit:  tx.session.limit(),
+		Holder: holder.tx.session.id,
+		On:     fmt.Sprintf("a row lock in index %s of table %s", l.record.index.name, l.record.index.table.name),
+	}
 	tx.waiting, tx.waitsFor = l, holder.tx
 	tx.session.db.resolve(tx)
 	if tx.failed != nil {
 		return tx.failed
 	}
-	return &Blocked{
-		Limit:  tx.session.limit(),
-		Holder: holder.tx.session.id,
-		On:     fmt.Sprintf("a row lock in index %s of table %s", l.record.index.name, l.record.index.table.name),
-	}
+	return blocked
 }
 
 // limit is how long the session waits for row locks.
@@ -277,6 +256,6 @@ func (r *record) vanish() {
 
 func (tx *transaction) inherit(r *record, m mode) {
 	if !tx.holds(r, m, gapOnly) {
-		tx.grant(r, m, gapOnly, -1)
+		tx.grant(r, m, gapOnly)
 	}
 }

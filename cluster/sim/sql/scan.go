@@ -15,10 +15,7 @@ func (sc *scope) visit(p plan, where *expr, f func(found) (more bool, err error)
 		if r.supremum() || !p.within(r.key) {
 			return false
 		}
-		row := r
-		if r.row != nil {
-			row = r.row
-		}
+		row := r.of()
 		values := sc.s.tx.sees(row)
 		if values == nil || r.row != nil && p.index.entry(row, values) != r.key {
 			return true
@@ -34,38 +31,72 @@ func (sc *scope) visit(p plan, where *expr, f func(found) (more bool, err error)
 	return err
 }
 
-// lockAll locks the rows of a plan and answers those that meet the condition,
-// limit at most, if it is not negative. It sees the newest version of each. A
-// row that was locked stays locked even if the condition is not met.
-func (sc *scope) lockAll(p plan, where *expr, m mode, limit int64) (rows []found, err error) {
+// cursor is a locking scan: it sees the newest version of each row. A row that
+// was locked stays locked even if the condition is not met.
+type cursor struct {
+	plan  plan
+	mode  mode
+	key   string // of the record to look at next …
+	last  string // … and of the one before it
+	begun bool
+	done  bool
+}
+
+func (sc *scope) open(p plan, m mode) (*cursor, error) {
 	if p.unsure != "" {
 		return nil, notModelled("locks where the optimizer has a choice: %s", p.unsure)
 	}
-	if p.how == nothing || limit == 0 {
-		return nil, nil
+	return &cursor{plan: p, mode: m, done: p.how == nothing}, nil
+}
+
+// here is the record to look at next. One that the cursor waited for may have
+// gone in the meantime.
+func (c *cursor) here() *record {
+	x := c.plan.index
+	switch {
+	case !c.begun:
+		return x.from(c.plan.start())
+	case c.key == "":
+		return x.from(c.last + "\x00")
 	}
-	p.index.each(p.start(), func(r *record) bool {
-		var more bool
-		more, err = sc.lockOne(&p, r, m)
-		if !more && r.supremum() || err != nil {
-			return false
+	if r := x.all[c.key]; r != nil {
+		return r
+	}
+	if c.last == "" {
+		return x.from(c.plan.start())
+	}
+	return x.from(c.last + "\x00")
+}
+
+// next locks on until it finds a row that meets the condition; its record is
+// nil if there is none. After *Blocked it goes on where it was.
+func (sc *scope) next(c *cursor, where *expr) (found, error) {
+	for !c.done {
+		r := c.here()
+		c.begun, c.key = true, r.key
+		more, err := sc.lockOne(&c.plan, r, c.mode)
+		if err != nil {
+			return found{}, err
 		}
-		row := r
-		if r.row != nil {
-			row = r.row
+		c.done, c.last, c.key = !more, r.key, ""
+		if r.supremum() || !c.plan.within(r.key) || r.deleted() {
+			continue
 		}
-		if !r.supremum() && p.within(r.key) && !r.deleted() {
-			values := row.newest.values
-			sc.row = values
-			var yes bool
-			if yes, err = sc.holds(where); yes {
-				rows = append(rows, found{row, values})
-				more = more && int64(len(rows)) != limit
-			}
+		row := r.of()
+		sc.row = row.newest.values
+		if yes, err := sc.holds(where); err != nil || yes {
+			return found{row, row.newest.values}, err
 		}
-		return more && err == nil
-	})
-	return rows, err
+	}
+	return found{}, nil
+}
+
+// of is the row that the record belongs to.
+func (r *record) of() *record {
+	if r.row != nil {
+		return r.row
+	}
+	return r
 }
 
 // lockOne locks a record on the way as InnoDB does, and answers whether the
@@ -81,7 +112,7 @@ func (sc *scope) lockOne(p *plan, r *record, m mode) (more bool, err error) {
 		return false, tx.acquire(r, m, gapOnly, false)
 	}
 	sp := nextKey
-	exact := p.how == point && !r.deleted() || p.how == span1 && p.low.set && !p.low.open && r.key == p.low.key
+	exact := p.how == point && p.index.primary && !r.deleted() || p.how == span1 && p.low.set && !p.low.open && r.key == p.low.key
 	if exact {
 		sp = recordOnly
 	}
@@ -93,11 +124,7 @@ func (sc *scope) lockOne(p *plan, r *record, m mode) (more bool, err error) {
 			return false, err
 		}
 	}
-	row := r
-	if r.row != nil {
-		row = r.row
-	}
-	if sc.s.strict && (row == r || !r.dead) && tx.stale(row) {
+	if sc.s.strict && (r.row == nil || !r.dead) && tx.stale(r.of()) {
 		return false, &Error{RecordChanged, "Record has changed since last read in table '" + sc.table.name + "'"}
 	}
 	return p.how != point || r.deleted(), nil

@@ -25,10 +25,10 @@ func readScript(text string) (steps []step) {
 	return steps
 }
 
-func outcome(lines map[string]string) string {
+func (o outcome) String() string {
 	var b strings.Builder
-	for _, conn := range slices.Sorted(maps.Keys(lines)) {
-		fmt.Fprintf(&b, "    %s: %s\n", conn, lines[conn])
+	for _, conn := range slices.Sorted(maps.Keys(o.lines)) {
+		fmt.Fprintf(&b, "    %s: %s\n", conn, o.lines[conn])
 	}
 	return b.String()
 }
@@ -44,7 +44,7 @@ func transcript(text string) string {
 		}
 		fmt.Fprintln(&b, line)
 		for _, st := range readScript(line) {
-			b.WriteString(outcome(m.play(st)))
+			b.WriteString(m.play(st).String())
 		}
 	}
 	return b.String()
@@ -70,7 +70,7 @@ func TestScriptsEndOnARealServerAsOnTheModel(t *testing.T) {
 	eachScript(t, func(t *testing.T, path, text string) {
 		model, server := newModel(), newServer(t, m)
 		for i, st := range readScript(text) {
-			if err := server.follow(st, model.play(st)); err != nil {
+			if _, err := server.follow(st, []outcome{model.play(st)}); err != nil {
 				t.Fatalf("step %d, %s> %s: %v", i+1, st.conn, st.text, err)
 			}
 		}

@@ -7,11 +7,11 @@ import (
 
 // progress is how far a statement has come that was blocked on its way.
 type progress struct {
-	timedOut bool // GET_LOCK: the limit is over
-	named    bool // GET_LOCK: the lock is there
-	rows     []found
-	scanned  bool
-	next     int // row that comes next
+	timedOut bool    // GET_LOCK: the limit is over
+	named    bool    // GET_LOCK: the lock is there
+	cursor   *cursor // of a locking scan
+	rows     []found // SELECT: what it found; INSERT: the row in the way
+	next     int     // row that comes next
 	result   Result
 	change   *change1 // of the row that is being changed
 	index    *index   // INSERT: in which a row was in the way
@@ -30,7 +30,7 @@ func (s *Session) selects(p *pending) (Result, error) {
 	if err := sc.bind(p.stmt); err != nil {
 		return Result{}, err
 	}
-	rows, err := sc.rows(p.stmt)
+	rows, err := sc.rows(p.stmt, &p.work)
 	if err != nil {
 		return Result{}, err
 	}
@@ -39,7 +39,7 @@ func (s *Session) selects(p *pending) (Result, error) {
 
 // rows finds the rows of a SELECT in the order asked for, and no more than
 // asked for.
-func (sc *scope) rows(st *statement) ([]found, error) {
+func (sc *scope) rows(st *statement, w *progress) ([]found, error) {
 	limit, err := sc.limit(st.limit)
 	if err != nil {
 		return nil, err
@@ -55,11 +55,11 @@ func (sc *scope) rows(st *statement) ([]found, error) {
 	}
 	var rows []found
 	if st.locking {
-		if reason := sc.hidden(st, p, natural); reason != "" {
-			return nil, notModelled("locks where the optimizer has a choice: %s", reason)
+		if reason := sc.hidden(st, p, natural); reason != "" && p.unsure == "" {
+			p.unsure = reason
 		}
-		sc.s.tx.use(sc.table, st.mode)
-		rows, err = sc.lockAll(p, st.where, st.mode, early)
+		err = sc.lockRows(p, st, w, early)
+		rows = w.rows
 	} else if sc.s.tx.snapshot(); early != 0 {
 		err = sc.visit(p, st.where, func(f found) (bool, error) {
 			rows = append(rows, f)
@@ -78,6 +78,25 @@ func (sc *scope) rows(st *statement) ([]found, error) {
 		rows = rows[:limit]
 	}
 	return rows, nil
+}
+
+// lockRows collects the rows of a locking SELECT, most at most if that is not
+// negative.
+func (sc *scope) lockRows(p plan, st *statement, w *progress, most int64) (err error) {
+	if w.cursor == nil {
+		sc.s.tx.use(sc.table, st.mode)
+		if w.cursor, err = sc.open(p, st.mode); err != nil {
+			return err
+		}
+	}
+	for int64(len(w.rows)) != most {
+		f, err := sc.next(w.cursor, st.where)
+		if err != nil || f.record == nil {
+			return err
+		}
+		w.rows = append(w.rows, f)
+	}
+	return nil
 }
 
 // hidden says why the locks of a SELECT are not certain, beyond what its plan

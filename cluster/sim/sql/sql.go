@@ -56,6 +56,10 @@ type DB struct {
 	nextID   int64
 	parsed   map[string]*statement
 
+	// committed, if set, is shown each commit: tests wait for the server's
+	// purge by it.
+	committed func([]undo)
+
 	commits  uint64         // number of the last commit that changed something
 	views    []*transaction // with an open snapshot, oldest first
 	history  []garbage
@@ -192,7 +196,7 @@ func (s *Session) finish(err error) {
 		return
 	}
 	if err != nil {
-		tx.rollbackTo(p.start, true)
+		tx.rollbackTo(p.start, p.stmt.update || p.stmt.replace)
 		s.db.recheck()
 	}
 	if !tx.begun {

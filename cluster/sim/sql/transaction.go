@@ -93,6 +93,9 @@ func (tx *transaction) commit() {
 	if len(tx.undo) > 0 {
 		db.commits++
 		tx.seq = db.commits
+		if db.committed != nil {
+			db.committed(tx.undo)
+		}
 		for _, u := range tx.undo {
 			db.history = append(db.history, garbage{tx.seq, u.record})
 		}
@@ -124,9 +127,9 @@ func (tx *transaction) end() {
 	db.purge()
 }
 
-// rollbackTo takes back what came after the first n changes. Rolling back a
-// part of a transaction must not uncover a place that it had locked by
-// filling it: keep makes those locks explicit first.
+// rollbackTo takes back what came after the first n changes. What INSERT …
+// ON DUPLICATE KEY UPDATE and REPLACE take back must not uncover a place that
+// they had locked by filling it: keep makes those locks explicit first.
 func (tx *transaction) rollbackTo(n int, keep bool) {
 	for len(tx.undo) > n {
 		u := tx.undo[len(tx.undo)-1]

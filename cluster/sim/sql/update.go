@@ -5,75 +5,79 @@ import (
 	"slices"
 )
 
-// updates is UPDATE: it locks its rows, then changes them one by one.
+// updates is UPDATE: it locks and changes its rows one by one.
 func (s *Session) updates(p *pending) (Result, error) {
-	sc := &scope{s: s, args: p.args}
-	if err := sc.find(p); err != nil {
-		return Result{}, err
-	}
-	w := &p.work
-	for ; w.next < len(w.rows); w.next++ {
-		changed, err := sc.updateOne(p, w.rows[w.next])
-		if err != nil {
-			return Result{}, err
-		}
+	return s.each(p, func(sc *scope, f found) error {
+		changed, err := sc.updateOne(p, f)
 		if changed {
-			w.result.Affected++
+			p.work.result.Affected++
 		}
-		w.change = nil
-	}
-	return w.result, nil
+		return err
+	})
 }
 
 // deletes is DELETE.
 func (s *Session) deletes(p *pending) (Result, error) {
-	sc := &scope{s: s, args: p.args}
-	if err := sc.find(p); err != nil {
-		return Result{}, err
-	}
-	w := &p.work
-	for ; w.next < len(w.rows); w.next++ {
-		f := w.rows[w.next]
+	return s.each(p, func(sc *scope, f found) error {
+		w := &p.work
 		if w.change == nil {
 			w.change = &change1{row: f.record, old: f.values, start: len(s.tx.undo)}
 		}
 		if err := s.tx.apply(sc.table, w.change); err != nil {
-			return Result{}, err
+			return err
 		}
 		w.result.Affected++
-		w.change = nil
-	}
-	return w.result, nil
+		return nil
+	})
 }
 
-// find locks the rows of an UPDATE or DELETE.
-func (sc *scope) find(p *pending) error {
+// each locks the rows of an UPDATE or DELETE and has f change them.
+func (s *Session) each(p *pending, f func(*scope, found) error) (Result, error) {
+	sc := &scope{s: s, args: p.args}
 	if err := sc.bind(p.stmt); err != nil {
-		return err
+		return Result{}, err
 	}
-	w, tx := &p.work, sc.s.tx
-	if w.scanned {
-		return nil
+	limit, err := sc.limit(p.stmt.limit)
+	if err != nil {
+		return Result{}, err
 	}
-	tx.use(sc.table, exclusive)
+	w := &p.work
+	if w.cursor == nil {
+		if err := sc.find(p); err != nil {
+			return Result{}, err
+		}
+	}
+	for {
+		if len(w.rows) == 0 {
+			if int64(w.next) == limit {
+				return w.result, nil
+			}
+			row, err := sc.next(w.cursor, p.stmt.where)
+			if err != nil || row.record == nil {
+				return w.result, err
+			}
+			w.rows = append(w.rows, row)
+		}
+		if err := f(sc, w.rows[0]); err != nil {
+			return Result{}, err
+		}
+		w.rows, w.change = nil, nil
+		w.next++
+	}
+}
+
+// find begins to look for the rows of an UPDATE or DELETE.
+func (sc *scope) find(p *pending) error {
+	sc.s.tx.use(sc.table, exclusive)
 	access, err := sc.plan(p.stmt.where)
 	if err != nil {
 		return err
 	}
-	limit, err := sc.limit(p.stmt.limit)
-	if err != nil {
-		return err
+	if len(p.stmt.order) > 0 && !sc.natural(p.stmt, access) {
+		access.unsure = "ORDER BY other than the primary key"
 	}
-	if len(p.stmt.order) > 0 {
-		if !sc.natural(p.stmt, access) {
-			return notModelled("locks where the optimizer has a choice: ORDER BY other than the primary key")
-		}
-	}
-	if w.rows, err = sc.lockAll(access, p.stmt.where, exclusive, limit); err != nil {
-		return err
-	}
-	w.scanned = true
-	return nil
+	p.work.cursor, err = sc.open(access, exclusive)
+	return err
 }
 
 // updateOne changes one row, which is locked. A row that would stay as it is
