@@ -32,7 +32,7 @@ var ends = map[string][]string{
 // bandsOf pairs the faults of a history with their ends. What has no end by
 // its nature (a promotion, a crash, an eviction) is a moment.
 func bandsOf(h *histories.History) []band {
-	var list []band
+	list := []band{} // the page reads no null
 	var open []int
 	for i, e := range h.Marks {
 		if e.Process != histories.Nemesis || e.F == histories.Phase {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"cmp"
 	"fmt"
 	"html/template"
 	"maps"
@@ -290,7 +289,12 @@ func workersIn(h *histories.History) []histories.Process {
 			seen[h.Ops[i].Process] = true
 		}
 	}
-	return slices.SortedFunc(maps.Keys(seen), cmp.Compare)
+	list := make([]histories.Process, 0, len(seen)) // the page reads no null
+	for w := range seen {
+		list = append(list, w)
+	}
+	slices.Sort(list)
+	return list
 }
 
 // phasesOf are the phases of a run as bands.
