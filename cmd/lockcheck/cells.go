@@ -194,6 +194,9 @@ func (f *runFlags) runCells(ctx context.Context, p cluster.Provider, cells []tab
 		wg.Go(func() {
 			for i := range next {
 				results[i] = f.runCell(ctx, p, cells[i], progress)
+				if len(cells) > 1 {
+					results[i].forget()
+				}
 				progress.cell(results[i])
 			}
 		})
@@ -204,6 +207,14 @@ func (f *runFlags) runCells(ctx context.Context, p cluster.Provider, cells []tab
 	close(next)
 	wg.Wait()
 	return results
+}
+
+// forget drops the history of a run that is saved: of a whole table only the
+// verdicts are printed.
+func (r *tableResult) forget() {
+	if r.shown != nil {
+		r.shown.History, r.shown.raw = nil, nil
+	}
 }
 
 // runCell runs one cell until it has shown what it has to show.
