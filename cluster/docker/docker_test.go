@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -177,7 +175,7 @@ func (r *record) find(after time.Duration, match func(histories.Event) bool) []h
 	return out
 }
 
-func is2(f string, t histories.Type) func(histories.Event) bool {
+func of(f string, t histories.Type) func(histories.Event) bool {
 	return func(e histories.Event) bool { return e.F == f && e.Type == t }
 }
 
@@ -250,47 +248,14 @@ func (s *scene) await(ctx context.Context, what string, after time.Duration, mat
 // grant waits for a new grant.
 func (s *scene) grant(ctx context.Context) histories.Event {
 	s.Helper()
-	return s.await(ctx, "a grant", s.Now(), is2(histories.Acquire, histories.OK))
+	return s.await(ctx, "a grant", s.Now(), of(histories.Acquire, histories.OK))
 }
 
-func TestSingle(t *testing.T) {
-	play(t, cluster.Options{Topology: env.Topology{Lock: env.Single, Stock: true}, Workers: 2},
-		testSpec{Keys: 4, TTL: time.Second, Hold: time.Millisecond},
-		func(ctx context.Context, s *scene) {
-			s.grant(ctx)
-			t.Log(s.Source(), s.Nodes())
-			if want := []string{"redis-1", "stock-1"}; !slices.Equal(s.Nodes(), want) {
-				t.Errorf("nodes %v, want %v", s.Nodes(), want)
-			}
-		})
-}
-
-func TestSentinelFailover(t *testing.T) {
-	play(t, cluster.Options{Topology: env.Topology{Lock: env.Sentinel}, Workers: 4},
-		testSpec{Keys: 12, TTL: 10 * time.Second, Hold: 4 * time.Second},
-		func(ctx context.Context, s *scene) {
-			s.grant(ctx)
-			s.must(ctx, histories.Fault{F: histories.Partition, From: []string{"master"}, To: []string{"replicas"}})
-			s.grant(ctx)
-			killed := s.must(ctx, histories.Fault{F: histories.Kill, Targets: []string{"master"}})
-			s.must(ctx, histories.Fault{F: histories.Heal})
-			promoted := s.await(ctx, "promotion", 0, is2(histories.Promoted, histories.Info))
-			t.Log("promoted", promoted.Targets, time.Duration(promoted.Time), "killed", killed.Targets)
-			s.grant(ctx)
-			s.must(ctx, histories.Fault{F: histories.Start, Targets: []string{"old-master"}})
-			if err := s.Heal(ctx); err != nil {
-				t.Error(err)
-			}
-			if err := s.Healthy(ctx, 20*time.Second); err != nil {
-				t.Error(err)
-			}
-		})
-}
-
-func leftovers(t *testing.T) string {
-	out, err := exec.Command("docker", "ps", "-aq", "--filter", "label=lockcheck=1").Output()
+// testSelf is what StartWorkers starts here.
+func testSelf(t *testing.T) (string, []string) {
+	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return string(out)
+	return self, []string{"worker"}
 }

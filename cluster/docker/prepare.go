@@ -162,7 +162,7 @@ func (n *node) empty(ctx context.Context) error {
 
 // do sends one command on the director's connection and drops the reply.
 func (n *node) do(ctx context.Context, args ...any) error {
-	if err := n.redis.Do(ctx, args...).Err(); err != nil {
+	if err := n.redis.Do(ctx, args...).Err(); err != nil && !errors.Is(err, redis.Nil) {
 		return fmt.Errorf("%s: %v: %w", n.name, args[0], err)
 	}
 	return nil

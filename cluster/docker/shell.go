@@ -25,6 +25,7 @@ type shell struct {
 	conn *client.HijackedResponse
 	pipe *io.PipeReader // its output, out of the engine's frames
 	out  *bufio.Reader  // over pipe
+	gone chan struct{}  // closed when the connection has ended, with its container perhaps
 	next int
 }
 
@@ -45,18 +46,19 @@ func (s *shell) run(ctx context.Context, script string) (string, error) {
 }
 
 func (s *shell) try(ctx context.Context, script string) (string, error) {
-	if s.conn == nil {
-		if err := s.attach(ctx); err != nil {
-			return "", err
-		}
-	}
-	deadline, _ := ctx.Deadline()
-	if err := s.conn.Conn.SetDeadline(deadline); err != nil {
+	if err := s.connect(ctx); err != nil {
 		return "", err
 	}
+	conn := s.conn.Conn
+	deadline, _ := ctx.Deadline()
+	if err := conn.SetDeadline(deadline); err != nil {
+		return "", err
+	}
+	// Between scripts the connection may be silent for as long as it likes.
+	defer func() { _ = conn.SetDeadline(time.Time{}) }()
 	s.next++
 	id := fmt.Sprintf("%d-%d", time.Now().UnixNano(), s.next)
-	if _, err := io.WriteString(s.conn.Conn, script+"\nrun "+id+"\n"); err != nil {
+	if _, err := io.WriteString(conn, script+"\nrun "+id+"\n"); err != nil {
 		return "", err
 	}
 	return s.answer(id)
@@ -87,6 +89,19 @@ func (s *shell) answer(id string) (string, error) {
 	}
 }
 
+// connect makes sure that there is a connection.
+func (s *shell) connect(ctx context.Context) error {
+	if s.conn != nil {
+		select {
+		case <-s.gone:
+			s.drop()
+		default:
+			return nil
+		}
+	}
+	return s.attach(ctx)
+}
+
 // attach connects with the process's input and output.
 func (s *shell) attach(ctx context.Context) error {
 	got, err := s.engine.api.ContainerAttach(ctx, s.container, client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true})
@@ -95,11 +110,13 @@ func (s *shell) attach(ctx context.Context) error {
 	}
 	// The engine wraps the output in frames.
 	r, w := io.Pipe()
+	gone := make(chan struct{})
 	go func() {
+		defer close(gone)
 		_, err := stdcopy.StdCopy(w, io.Discard, got.Reader)
 		w.CloseWithError(errors.Join(err, io.EOF))
 	}()
-	s.conn, s.pipe, s.out = &got.HijackedResponse, r, bufio.NewReader(r)
+	s.conn, s.pipe, s.out, s.gone = &got.HijackedResponse, r, bufio.NewReader(r), gone
 	return nil
 }
 
