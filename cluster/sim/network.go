@@ -134,7 +134,7 @@ func (n *network) transmit(l *link, p *packet, from time.Duration) {
 	}
 	at := max(from+wait+n.latency(l), sender.last)
 	sender.last = at
-	n.s.at(at, nil, func() { n.arrive(p) })
+	n.s.push(event{at: at, packet: p, idle: n.s.idle})
 }
 
 // arrive hands a packet to the receiving process, or answers as the kernel of

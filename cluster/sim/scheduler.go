@@ -80,7 +80,7 @@ func (s *scheduler) push(e event) {
 // run handles events until done reports true or the run must end.
 func (s *scheduler) run(done func() bool) error {
 	for s.err == nil && !done() {
-		if len(s.queue) == 0 || s.busy == 0 {
+		if s.queue.empty() || s.busy == 0 {
 			s.fail(s.deadlock())
 			break
 		}
@@ -94,7 +94,7 @@ func (s *scheduler) run(done func() bool) error {
 const warmUpTime = 3 * time.Second
 
 func (s *scheduler) warmUp() {
-	for s.err == nil && len(s.queue) > 0 && s.queue[0].at < 0 {
+	for s.err == nil && !s.queue.empty() && s.queue.first() < 0 {
 		s.next()
 	}
 	s.now, s.instant = 0, 0
@@ -123,6 +123,9 @@ func (s *scheduler) next() {
 
 func (s *scheduler) handle(e *event) {
 	switch {
+	case e.packet != nil:
+		e.packet.c.net.arrive(e.packet)
+		return
 	case e.task == nil:
 		e.fn()
 		return
@@ -213,7 +216,7 @@ func (s *scheduler) close() {
 	}
 	s.reap = append(s.reap, s.tasks...)
 	s.unwindKilled()
-	s.queue = nil
+	s.queue = queue{}
 }
 
 // fail ends the run with err. The first one counts.
