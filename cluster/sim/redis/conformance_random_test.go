@@ -302,11 +302,11 @@ func rawValue(v value) any {
 	case text:
 		return string(v)
 	case *list:
-		return v.items
+		return slices.Clone(v.items)
 	case *hash:
-		return []any{v.names, v.contents}
+		return []any{slices.Clone(v.names), slices.Clone(v.contents)}
 	case *set:
-		return v.names
+		return slices.Clone(v.names)
 	case *zset:
 		shown := []string{}
 		for _, s := range v.sorted {

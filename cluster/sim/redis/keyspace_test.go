@@ -51,7 +51,7 @@ func TestEvictIsDeterministicAndRemovesWhatItNames(t *testing.T) {
 func filled() *Keyspace {
 	k := New()
 	for _, line := range []string{
-		"SET s 1 PX 100000", "HSET h f 1", "RPUSH l a", "SADD t m", "ZADD z 1 m", "XADD x 1-1 f v", "XGROUP CREATE x g 0",
+		"SET s 1 PX 100000", "HSET h f 1 g 2", "RPUSH l a b", "SADD t m n", "ZADD z 1 m 2 n", "XADD x 1-1 f v", "XADD x 1-2 f v", "XGROUP CREATE x g 0",
 		"XREADGROUP GROUP g c COUNT 1 STREAMS x >",
 	} {
 		k.Do(start, Master, words(line))
@@ -64,8 +64,8 @@ func TestCloneSharesNothing(t *testing.T) {
 	c := k.Clone()
 	before := raw(c)
 	for _, line := range []string{
-		"INCR s", "PERSIST s", "HSET h f 2 g 3", "RPUSH l b", "LPOP l", "SADD t n", "SREM t m", "ZADD z 2 m 3 n",
-		"XADD x 2-1 f v", "XREADGROUP GROUP g c STREAMS x >", "XACK x g 1-1", "XDEL x 1-1", "XGROUP CREATE x h 0",
+		"INCR s", "PERSIST s", "HSET h g 3", "HDEL h f", "LPOP l", "RPUSH l c", "SREM t m", "SADD t o", "ZREM z m", "ZADD z 3 n",
+		"XACK x g 1-1", "XDEL x 1-1", "XADD x 2-1 f v", "XREADGROUP GROUP g c STREAMS x >", "XGROUP CREATE x h 0",
 	} {
 		if bad, isError := k.Do(start, Master, words(line)).Reply.(Error); isError {
 			t.Fatal(line, bad)

@@ -35,6 +35,14 @@ func TestEndlessScriptsAreStopped(t *testing.T) {
 	}
 }
 
+func TestCallsCountMoreThanOtherInstructions(t *testing.T) {
+	loop := "for i = 1, 10000000 do redis.call('set', 'k', i) end"
+	effects := New().Do(start, Master, []string{"EVAL", loop, "0"}).Effects
+	if n := len(effects); n < 10_000 || n > instructions/callInstructions {
+		t.Errorf("the script was stopped after %d writes", n)
+	}
+}
+
 func containsError(reply any) bool {
 	items, isArray := reply.([]any)
 	for isArray && len(items) > 0 {
