@@ -6,8 +6,11 @@ import (
 )
 
 // blockSize is how much is read at once: some 8,000 lines, so that handing
-// blocks around costs nothing per line.
-const blockSize = 1 << 20
+// blocks around costs nothing per line. The first is small: most histories are.
+const (
+	blockSize  = 1 << 20
+	firstBlock = 1 << 15
+)
 
 var newline = []byte{'\n'}
 
@@ -32,6 +35,7 @@ type blockReader struct {
 	free  chan *block
 	carry []byte // the beginning of a line whose end is not read yet
 	lines int    // lines handed out so far
+	size  int    // of the last read
 	eof   bool
 	err   error // set by the goroutine that calls next, read after it ended
 }
@@ -68,10 +72,11 @@ func (br *blockReader) next() (*block, error) {
 // fill reads about one block more to the end of buf; n is how much came.
 func (br *blockReader) fill(buf *[]byte) (n int, err error) {
 	start := len(*buf)
-	if cap(*buf)-start < blockSize {
-		*buf = append(*buf, make([]byte, blockSize)...)
+	br.size = min(max(2*br.size, firstBlock), blockSize)
+	if cap(*buf)-start < br.size {
+		*buf = append(*buf, make([]byte, br.size)...)
 	}
-	*buf = (*buf)[:start+blockSize]
+	*buf = (*buf)[:start+br.size]
 	n, err = io.ReadFull(br.r, (*buf)[start:])
 	*buf = (*buf)[:start+n]
 	if err == io.ErrUnexpectedEOF {

@@ -30,6 +30,9 @@ const maxWords = 1 << 14
 func (d *decoder) block(b *block) {
 	d.text = strings.Builder{}
 	d.text.Grow(len(b.data) / 8)
+	if b.events == nil {
+		b.events, b.lines = make([]Event, 0, len(b.data)/100+1), make([]int32, 0, len(b.data)/100+1)
+	}
 	for data := b.data; len(data) > 0; {
 		line, rest, whole := bytes.Cut(data, newline)
 		data = rest

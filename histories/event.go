@@ -18,7 +18,6 @@
 package histories
 
 import (
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"time"
@@ -232,6 +231,3 @@ type Fault struct {
 	Step   string        `json:"step,omitempty"`   // crash, delay, pause: the step concerned ("commit", "renewal", …)
 	Mode   string        `json:"mode,omitempty"`   // kill: "process" (peers see a reset) or "host" (silence, default); start: "keep" (what persistence kept, default) or "empty"
 }
-
-// Line is the event as one line of JSON, without the newline.
-func (e Event) Line() ([]byte, error) { return json.Marshal(e) }
