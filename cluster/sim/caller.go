@@ -51,11 +51,11 @@ func (l *caller) ask(answer func(reply any), args ...string) bool {
 	if !l.up {
 		return false
 	}
-	l.c.request(args, func(reply any, err error) {
-		if err == nil && answer != nil {
-			answer(reply)
+	l.c.request(&exchange{args: args, done: func(x *exchange) {
+		if x.err == nil && answer != nil {
+			answer(x.reply)
 		}
-	})
+	}})
 	return true
 }
 

@@ -173,28 +173,21 @@ func (l *line) within(ctx context.Context, limit time.Duration, args []string) (
 	if l.broken {
 		return nil, fmt.Errorf("%s: the connection is gone: %w", l.host.name, env.ErrRefused)
 	}
-	w := s.waiter()
-	var reply any
-	var failed error
-	answered := false
-	l.c.request(args, func(r any, err error) {
-		reply, failed, answered = r, err, true
-		w.resume()
-	})
-	w.t.waitingFor(l.host.name, args)
+	x := &exchange{args: args, task: s.waiter()}
+	l.c.request(x)
+	x.task.t.waitingFor(l.host.name, args)
 	why := s.wait(ctx, s.now+limit)
 	switch {
-	case answered && failed == nil:
-		return l.understand(reply)
-	case answered:
+	case x.ended && x.err == nil:
+		return l.understand(x.reply)
+	case x.ended:
+		return nil, fmt.Errorf("%s: %w", l.host.name, x.err)
 	case why == cancelled:
 		l.drop()
 		return nil, ctx.Err()
-	default:
-		l.drop()
-		failed = env.ErrTimeout
 	}
-	return nil, fmt.Errorf("%s: %w", l.host.name, failed)
+	l.drop()
+	return nil, fmt.Errorf("%s: %w", l.host.name, env.ErrTimeout)
 }
 
 // understand makes an error reply an error. After READONLY the connection is

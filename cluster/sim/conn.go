@@ -32,10 +32,17 @@ type end struct {
 	onBreak func()
 }
 
-// exchange is one request and its reply.
+// exchange is one request and its reply, with the packets that carry them.
 type exchange struct {
-	args []string
-	done func(reply any, err error)
+	c     *conn
+	args  []string
+	reply any
+	err   error
+	ended bool
+	done  func(*exchange) // called in the asking process; nil: task waits
+	task  waiter
+
+	there, back packet
 }
 
 // session is what a server knows of one client.
@@ -88,26 +95,43 @@ func (c *conn) send(to int, deliver func()) {
 	c.net.send(&packet{c: c, to: to, deliver: deliver})
 }
 
-// request sends a command to the server; done is called in the asking
-// process, with ErrReset if the connection breaks first.
-func (c *conn) request(args []string, done func(any, error)) {
-	x := &exchange{args: args, done: done}
+// request sends a command to the server. It ends with ErrReset if the
+// connection breaks first; it may never end.
+func (c *conn) request(x *exchange) {
+	x.c = c
 	c.pending = append(c.pending, x)
-	c.send(1, func() {
-		c.end[1].proc.serve.serve(c.session, args, func(reply any) { c.reply(x, reply) })
-	})
+	x.there = packet{c: c, to: 1, exchange: x}
+	c.net.send(&x.there)
 }
 
-func (c *conn) reply(x *exchange, reply any) {
-	if !c.end[1].open {
-		return
+// answer sends the server's reply back.
+func (x *exchange) answer(reply any) {
+	if x.c.end[1].open {
+		x.reply = reply
+		x.back = packet{c: x.c, to: 0, exchange: x}
+		x.c.net.send(&x.back)
 	}
-	c.send(0, func() {
-		if i := slices.Index(c.pending, x); i >= 0 {
-			c.pending = slices.Delete(c.pending, i, i+1)
-			x.done(reply, nil)
-		}
-	})
+}
+
+// arrived: the request is at the server, or the reply back.
+func (x *exchange) arrived(at int) {
+	if at == 1 {
+		x.c.end[1].proc.serve.serve(x.c.session, x.args, x.answer)
+	} else if i := slices.Index(x.c.pending, x); i >= 0 {
+		x.c.pending = slices.Delete(x.c.pending, i, i+1)
+		x.end(nil)
+	}
+}
+
+func (x *exchange) end(err error) {
+	if x.err, x.ended = err, true; err != nil {
+		x.reply = nil // it may be on its way
+	}
+	if x.done != nil {
+		x.done(x)
+	} else {
+		x.task.resume()
+	}
 }
 
 // close ends the connection from one side: the other is told, if the network
@@ -159,7 +183,7 @@ func (c *conn) fail() {
 	pending := c.pending
 	c.pending = nil
 	for _, x := range pending {
-		x.done(nil, env.ErrReset)
+		x.end(env.ErrReset)
 	}
 }
 

@@ -94,7 +94,7 @@ func (e *endpoint) left(master string) {
 			waiting := l.c.pending
 			l.drop()
 			for _, x := range waiting {
-				x.done(nil, env.ErrReset)
+				x.end(env.ErrReset)
 			}
 		}
 	}

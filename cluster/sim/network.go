@@ -40,14 +40,16 @@ type link struct {
 
 // packet is what one end of a connection sends to the other.
 type packet struct {
-	c       *conn
-	to      int // end of c
-	sent    time.Duration
-	boots   int    // of the sender: what a dead machine holds is gone
-	deliver func() // called in the receiving process
-	kernel  func() // called on the receiving machine, whether a process lives or not
-	tries   int    // of a kernel that gets no answer
-	closing bool   // the sender says goodbye (FIN) or never knew you (RST)
+	c     *conn
+	to    int // end of c
+	sent  time.Duration
+	boots int // of the sender: what a dead machine holds is gone
+	// What happens in the receiving process: an exchange goes on, or a call.
+	exchange *exchange
+	deliver  func()
+	kernel   func() // called on the receiving machine, whether a process lives or not
+	tries    int    // of a kernel that gets no answer
+	closing  bool   // the sender says goodbye (FIN) or never knew you (RST)
 }
 
 // Latency of a local network, one way. Each link has its own base.
@@ -152,7 +154,14 @@ func (n *network) arrive(p *packet) {
 	case e.host.boots != e.boots || !e.open || e.proc.dead:
 		p.c.say(p.to) // RST
 	default:
-		e.proc.do(p.deliver)
+		if !e.proc.takes(event{packet: p}) {
+			return
+		}
+		if p.exchange != nil {
+			p.exchange.arrived(p.to)
+		} else {
+			p.deliver()
+		}
 	}
 }
 

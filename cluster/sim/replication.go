@@ -133,7 +133,7 @@ func (n *node) connect() {
 		}
 		c.end[0].onBreak = func() { n.masterGone(c) }
 		args := []string{"PSYNC", n.repl.id, strconv.FormatInt(n.repl.offset, 10)}
-		c.request(args, func(reply any, err error) { n.synchronize(c, reply) })
+		c.request(&exchange{args: args, done: func(x *exchange) { n.synchronize(c, x.reply) }})
 	})
 }
 
