@@ -1,5 +1,7 @@
 package sql
 
+import "slices"
+
 // A waiting transaction knows one transaction that it waits for: that of the
 // first lock in its way. So waits form chains, and a deadlock is a chain that
 // runs into itself. InnoDB looks for one when a wait begins, and when a lock
@@ -14,14 +16,23 @@ func (db *DB) resolve(tx *transaction) {
 }
 
 // recheck looks for deadlocks among those whose place in a chain has changed.
+// InnoDB keeps them in the order of their addresses, which is no order.
 func (db *DB) recheck() {
 	for len(db.suspects) > 0 {
-		tx := db.suspects[0]
-		db.suspects = db.suspects[1:]
+		at := db.choose(len(db.suspects))
+		tx := db.suspects[at]
+		db.suspects = slices.Delete(db.suspects, at, at+1)
 		if in := circle(tx); in != nil {
 			victim(tx, in).fail(errDeadlock)
 		}
 	}
+}
+
+func (db *DB) choose(n int) int {
+	if n == 1 || db.Choose == nil {
+		return 0
+	}
+	return db.Choose(n)
 }
 
 // circle answers a transaction in the circle that the chain from tx runs

@@ -10,16 +10,21 @@ func (s *Session) inserts(p *pending) (Result, error) {
 	}
 	s.tx.use(sc.table, exclusive)
 	w := &p.work
-	if w.images == nil {
-		if err := sc.images(p); err != nil {
+	if w.columns == nil {
+		if err := sc.prepare(p); err != nil {
 			return Result{}, err
 		}
 	}
-	for ; w.next < len(w.images); w.next++ {
-		if err := sc.insertOne(p, w.images[w.next]); err != nil {
+	for ; w.next < len(p.stmt.rows); w.next++ {
+		if w.image == nil {
+			if err := sc.image(p); err != nil {
+				return Result{}, err
+			}
+		}
+		if err := sc.insertOne(p, w.image); err != nil {
 			return Result{}, err
 		}
-		w.change, w.rows = nil, nil
+		w.change, w.rows, w.image = nil, nil, nil
 	}
 	if w.result.LastID != 0 {
 		s.lastID = w.result.LastID
@@ -27,8 +32,8 @@ func (s *Session) inserts(p *pending) (Result, error) {
 	return w.result, nil
 }
 
-// images computes the rows to be inserted.
-func (sc *scope) images(p *pending) error {
+// prepare finds the columns of the values and counts the values.
+func (sc *scope) prepare(p *pending) error {
 	t, st := sc.table, p.stmt
 	columns := make([]int, 0, len(t.columns))
 	for _, name := range st.columns {
@@ -47,65 +52,77 @@ func (sc *scope) images(p *pending) error {
 		if len(exprs) != len(columns) {
 			return errorf(1136, "Column count doesn't match value count at row %d", n+1)
 		}
-		image, err := sc.image(p, columns, exprs, n+1)
-		if err != nil {
-			return err
-		}
-		p.work.images = append(p.work.images, image)
 	}
+	p.work.columns = columns
 	return nil
 }
 
-func (sc *scope) image(p *pending, columns []int, exprs []*expr, row int) ([]any, error) {
-	t := sc.table
+// image computes the row that comes next, with defaults and generated
+// numbers.
+func (sc *scope) image(p *pending) error {
+	t, w := sc.table, &p.work
+	row := w.next + 1
 	image := make([]any, len(t.columns))
 	given := make([]bool, len(t.columns))
 	sc.row = image
-	for i, e := range exprs {
+	for i, e := range p.stmt.rows[w.next] {
 		v, err := sc.eval(e)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		c := columns[i]
+		c := w.columns[i]
 		given[c] = true
 		if t.columns[c].auto && (v == nil || v == int64(0)) {
 			given[c] = false
 			continue
 		}
 		if image[c], err = t.columns[c].store(t, v, row); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for i, c := range t.columns {
 		switch {
-		case c.auto:
-			sc.number(p, image, i, given[i])
 		case given[i]:
+		case c.auto:
+			image[i] = sc.number(w, int64(len(p.stmt.rows)))
+			w.numbered = true
 		case c.hasDef:
 			var err error
 			if image[i], err = c.store(t, c.def, row); err != nil {
-				return nil, err
+				return err
 			}
 		case c.notNull:
-			return nil, errorf(1364, "Field '%s' doesn't have a default value", c.name)
+			return errorf(1364, "Field '%s' doesn't have a default value", c.name)
 		}
 	}
-	return image, sc.checked(image)
+	w.image = image
+	return sc.checked(image)
 }
 
-// number gives the AUTO_INCREMENT column its number. Numbers are never given
-// back, whatever becomes of the row.
-func (sc *scope) number(p *pending, image []any, column int, given bool) {
-	t := sc.table
-	if !given {
-		image[column] = t.nextID
-		if p.work.result.LastID == 0 {
-			p.work.result.LastID = t.nextID
-		}
+// number generates a number. A statement takes as many from the table at once
+// as it has rows, and gives none back, whatever becomes of the rows.
+func (sc *scope) number(w *progress, rows int64) int64 {
+	if w.numbers == w.until {
+		w.numbers = sc.table.nextID
+		w.until = w.numbers + rows
+		sc.table.nextID = w.until
 	}
-	if n, ok := image[column].(int64); ok && n >= t.nextID {
-		t.nextID = n + 1
+	w.numbers++
+	return w.numbers - 1
+}
+
+// count notes the number of a row that was inserted.
+func (sc *scope) count(w *progress, image []any) {
+	auto := sc.table.auto()
+	if auto < 0 {
+		return
 	}
+	n, _ := image[auto].(int64)
+	if w.numbered && w.result.LastID == 0 {
+		w.result.LastID = n
+	}
+	sc.table.nextID = max(sc.table.nextID, n+1)
+	w.numbered = false
 }
 
 // checked applies the CHECK constraints: NULL passes.
@@ -141,17 +158,21 @@ func (sc *scope) insertOne(p *pending, image []any) error {
 		switch {
 		case err == nil:
 			w.result.Affected++
+			sc.count(w, image)
 			return nil
 		case !errors.As(err, &dup):
 			return err
 		}
-		tx.rollbackTo(w.change.start, w.change.taking)
+		tx.rollbackTo(w.change.start)
 		w.change = nil
 		switch {
 		case st.update || st.replace:
 			w.rows = []found{{record: dup.row}}
 			w.index = dup.index
 		case st.ignore:
+			if w.numbered { // the next row may have the number
+				w.numbers, w.numbered = w.numbers-1, false
+			}
 			return nil
 		default:
 			return dup.err

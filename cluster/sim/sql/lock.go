@@ -209,7 +209,9 @@ func (l *lock) release() {
 			w.granted()
 		} else {
 			w.tx.waitsFor = ahead.tx
-			db.suspects = append(db.suspects, ahead.tx)
+			if ahead.tx.waitsFor != nil && !slices.Contains(db.suspects, ahead.tx) {
+				db.suspects = append(db.suspects, ahead.tx)
+			}
 		}
 	}
 }

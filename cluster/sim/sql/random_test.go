@@ -136,7 +136,10 @@ func TestRandomScriptsEndOnARealServerAsOnTheModel(t *testing.T) {
 		t.Run(p.name, func(t *testing.T) {
 			for i := range *seeds {
 				seed := *firstSeed + uint64(i)
-				if steps, err := compareRandom(p, newServer(t, m), seed); err != nil {
+				server := newServer(t, m)
+				steps, err := compareRandom(p, server, seed)
+				server.close()
+				if err != nil {
 					var b strings.Builder
 					for _, st := range steps {
 						fmt.Fprintf(&b, "%s> %s\n", st.conn, st.text)

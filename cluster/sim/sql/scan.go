@@ -112,7 +112,7 @@ func (sc *scope) lockOne(p *plan, r *record, m mode) (more bool, err error) {
 		return false, tx.acquire(r, m, gapOnly, false)
 	}
 	sp := nextKey
-	exact := p.how == point && p.index.primary && !r.deleted() || p.how == span1 && p.low.set && !p.low.open && r.key == p.low.key
+	exact := p.how == point && p.index.primary || p.how == span1 && p.low.set && !p.low.open && r.key == p.low.key
 	if exact {
 		sp = recordOnly
 	}

@@ -68,14 +68,20 @@ type model struct {
 	sessions map[string]*Session
 	query    map[string]string // what runs on a connection
 	woken    []*Session
-	// pick chooses who of several woken sessions goes on first; nil: who was
-	// woken first.
+	// pick chooses who of several woken sessions goes on first, and what else
+	// is chance; nil: the first.
 	pick func(n int) int
 }
 
 func newModel() *model {
 	m := &model{sessions: map[string]*Session{}, query: map[string]string{}}
 	m.db = New(func() time.Time { return time.Unix(1_700_000_000, 123456000) })
+	m.db.Choose = func(n int) int {
+		if m.pick == nil {
+			return 0
+		}
+		return m.pick(n)
+	}
 	m.db.OnWake = func(s *Session) { m.woken = append(m.woken, s) }
 	return m
 }
@@ -157,27 +163,31 @@ func (m *model) report(lines map[string]string, conn string, result Result, err 
 type server struct {
 	m       *mariadb
 	ctx     context.Context
+	cancel  context.CancelFunc
 	conns   map[string]*gosql.Conn
 	ids     map[string]int64
 	running map[string]chan string
 	purged  [2]int // what it had purged after the setup
 }
 
+// newServer empties the database for a script.
 func newServer(t *testing.T, m *mariadb) *server {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-	s := &server{m: m, ctx: ctx, conns: map[string]*gosql.Conn{}, ids: map[string]int64{}, running: map[string]chan string{}}
+	s := &server{m: m, ctx: ctx, cancel: cancel, conns: map[string]*gosql.Conn{}, ids: map[string]int64{}, running: map[string]chan string{}}
 	for _, q := range []string{"DROP DATABASE IF EXISTS " + Schema, "CREATE DATABASE " + Schema} {
 		if _, err := m.control.ExecContext(ctx, q); err != nil {
 			t.Fatal(err)
 		}
 	}
-	t.Cleanup(func() {
-		defer cancel()
-		for name := range s.conns {
-			s.kill(name)
-		}
-	})
+	t.Cleanup(s.close)
 	return s
+}
+
+func (s *server) close() {
+	for name := range s.conns {
+		s.kill(name)
+	}
+	s.cancel()
 }
 
 func (s *server) conn(name string) *gosql.Conn {

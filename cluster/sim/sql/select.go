@@ -15,7 +15,11 @@ type progress struct {
 	result   Result
 	change   *change1 // of the row that is being changed
 	index    *index   // INSERT: in which a row was in the way
-	images   [][]any  // INSERT: the rows, with defaults and generated numbers
+	columns  []int    // INSERT: of the values
+	image    []any    // INSERT: the row that is being inserted
+	numbered bool     // INSERT: it has a generated number
+	numbers  int64    // INSERT: the number that comes next …
+	until    int64    // … and the first one that was not reserved
 }
 
 func (s *Session) selects(p *pending) (Result, error) {

@@ -50,6 +50,10 @@ type DB struct {
 	// only take note.
 	OnWake func(*Session)
 
+	// Choose decides what on a real server is chance: which of n, from 0.
+	// Nil: always the first.
+	Choose func(n int) int
+
 	now      func() time.Time
 	tables   map[string]*table
 	sessions map[int64]*Session
@@ -142,6 +146,7 @@ func (s *Session) Do(query string, args ...any) (Result, error) {
 			return Result{}, err
 		}
 	}
+	s.db.purge()
 	s.pending = p
 	if s.tx != nil {
 		p.start = len(s.tx.undo)
@@ -196,7 +201,7 @@ func (s *Session) finish(err error) {
 		return
 	}
 	if err != nil {
-		tx.rollbackTo(p.start, p.stmt.update || p.stmt.replace)
+		tx.rollbackTo(p.start)
 		s.db.recheck()
 	}
 	if !tx.begun {

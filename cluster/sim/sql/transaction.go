@@ -51,11 +51,15 @@ const (
 
 func (tx *transaction) active() bool { return !tx.ended }
 
-// use notes the intention lock on a table.
+// use notes the intention lock on a table. An exclusive one covers a shared
+// one.
 func (tx *transaction) use(t *table, m mode) {
-	if u := (tableUse{t, m}); !slices.Contains(tx.tables, u) {
-		tx.tables = append(tx.tables, u)
+	for _, u := range tx.tables {
+		if u.table == t && u.mode >= m {
+			return
+		}
 	}
+	tx.tables = append(tx.tables, tableUse{t, m})
 }
 
 // snapshot opens the transaction's view at its first consistent read, not at
@@ -105,7 +109,7 @@ func (tx *transaction) commit() {
 
 // rollback takes all changes back and lets go of all locks.
 func (tx *transaction) rollback() {
-	tx.rollbackTo(0, false)
+	tx.rollbackTo(0)
 	tx.end()
 }
 
@@ -124,13 +128,10 @@ func (tx *transaction) end() {
 		l.release()
 	}
 	db.recheck()
-	db.purge()
 }
 
-// rollbackTo takes back what came after the first n changes. What INSERT …
-// ON DUPLICATE KEY UPDATE and REPLACE take back must not uncover a place that
-// they had locked by filling it: keep makes those locks explicit first.
-func (tx *transaction) rollbackTo(n int, keep bool) {
+// rollbackTo takes back what came after the first n changes.
+func (tx *transaction) rollbackTo(n int) {
 	for len(tx.undo) > n {
 		u := tx.undo[len(tx.undo)-1]
 		tx.undo = tx.undo[:len(tx.undo)-1]
@@ -140,9 +141,6 @@ func (tx *transaction) rollbackTo(n int, keep bool) {
 			r.newest = r.newest.older
 			tx.changes--
 		case rowInserted, entryAdded:
-			if keep {
-				tx.explicit(r)
-			}
 			r.vanish()
 			if u.what == rowInserted {
 				tx.changes--
@@ -162,8 +160,9 @@ type garbage struct {
 	record *record
 }
 
-// purge throws away what no snapshot can show. A real server does that a
-// little later, in the background.
+// purge throws away what no snapshot can show. A real server does that in the
+// background, here it is done when the next statement begins: those that a
+// commit lets go on still meet what was deleted.
 func (db *DB) purge() {
 	oldest := db.commits
 	if len(db.views) > 0 {
