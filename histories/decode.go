@@ -30,8 +30,8 @@ const maxWords = 1 << 14
 func (d *decoder) block(b *block) {
 	d.text = strings.Builder{}
 	d.text.Grow(len(b.data) / 8)
-	if b.events == nil {
-		b.events, b.lines = make([]Event, 0, len(b.data)/100+1), make([]int32, 0, len(b.data)/100+1)
+	if room := len(b.data)/90 + 1; cap(b.events) < room {
+		b.events, b.lines = make([]Event, 0, room), make([]int32, 0, room)
 	}
 	for data := b.data; len(data) > 0; {
 		line, rest, whole := bytes.Cut(data, newline)
