@@ -126,7 +126,7 @@ func (b *believer) begin(op, resumed *histories.Op, from int64, until histories.
 // a deadline has ended the belief.
 func (b *believer) limitOf(op *histories.Op, from int64) (int64, ending) {
 	limit, cause := int64(histories.Never), openEnd
-	if at := firstFrom(b.deaths[op.Process], from); at < limit {
+	if at := b.diesAt(op.Process, from); at < limit {
 		limit, cause = at, byDeath
 	}
 	if sale := b.op(op.Parent); sale != nil && sale.Return < limit {

@@ -39,8 +39,8 @@ func (r *run) whyDoubleHold(k *keyed, a, b *hold) (Cause, string) {
 
 // ownerOf is what a design wrote into the lock. The recorder adds "#op" to
 // tokens, so that each acquire's is unique.
-func ownerOf(acquire *histories.Op) string {
-	owner, _, _ := strings.Cut(acquire.Token, "#")
+func ownerOf(op *histories.Op) string {
+	owner, _, _ := strings.Cut(op.Token, "#")
 	return owner
 }
 
@@ -121,18 +121,11 @@ func (r *run) leaseStory(k *keyed, p histories.Process, confirmed *histories.Op,
 	if confirmed.F == histories.Extend {
 		verb = "renewed last"
 	}
-	s := sprintf("the lease of %s on %s, %s at %s, lasted %s", workerName(p), k.lockName(confirmed), verb, moment(confirmed.Return), length(int64(r.spec.TTL)))
+	s := sprintf("the lease of %s on %s, %s at %s, lasted %s", workerName(p), k.name, verb, moment(confirmed.Return), length(int64(r.spec.TTL)))
 	if pause := r.pauseOf(p, confirmed.Return, now); pause != nil {
 		s += sprintf("; %s", faultStory(pause))
 	}
 	return s
-}
-
-func (k *keyed) lockName(op *histories.Op) string {
-	if op.Key != "" {
-		return op.Key
-	}
-	return k.name
 }
 
 func (r *run) pauseOf(p histories.Process, from, to int64) *fault {
@@ -141,13 +134,9 @@ func (r *run) pauseOf(p histories.Process, from, to int64) *fault {
 
 // hitsWorker reports whether a fault hits a worker by name.
 func (f *fault) hitsWorker(r *run, p histories.Process) bool {
-	hit := func(host string) bool {
-		for worker := range workersOf(host, r.perHost) {
-			if worker == p {
-				return true
-			}
-		}
-		return false
+	hit := func(name string) bool {
+		host, ok := workerNumber(name)
+		return ok && host == r.host(p)
 	}
 	if f.event.Fault != nil && (slices.ContainsFunc(f.event.Fault.From, hit) || slices.ContainsFunc(f.event.Fault.To, hit)) {
 		return true
@@ -174,6 +163,13 @@ func (r *run) whyForgotten(what string, from, to int64) (Cause, string) {
 		}
 		return LostAtFailover, sprintf("%s was lost at failover (%s)", what, why)
 	}
+	if p, until := r.twoMasters(from, to); p != nil {
+		why := "the old master went on answering"
+		if until != histories.Never {
+			why += " until " + moment(until)
+		}
+		return LostAtFailover, sprintf("%s was lost at failover (%s, %s)", what, promotionStory(p), why)
+	}
 	if kill := r.serverKill(from, to); kill != nil && kill.to <= to {
 		return RestartedEmpty, sprintf("%s and was back at %s without what it had held in memory", faultStory(kill), moment(kill.to))
 	}
@@ -184,6 +180,36 @@ func (r *run) whyForgotten(what string, from, to int64) (Cause, string) {
 		return Evicted, faultStory(evict)
 	}
 	return CauseUnknown, ""
+}
+
+// twoMasters is the last promotion before from, if the old master may still
+// have answered at some moment of [from, to]: it was not dead, or had been
+// started again, and had not been made a replica yet. until is when it was.
+func (r *run) twoMasters(from, to int64) (p *histories.Event, until int64) {
+	for _, i := range r.roles {
+		if m := &r.h.Marks[i]; m.Time < from {
+			p = m
+		}
+	}
+	if p == nil {
+		return nil, 0
+	}
+	until = int64(histories.Never)
+	for i := range r.h.Marks {
+		if m := &r.h.Marks[i]; m.Time > p.Time && (m.F == histories.Demoted || m.F == histories.Healthy && m.Error == "") {
+			until = m.Time
+			break
+		}
+	}
+	for i := range r.faults {
+		if f := &r.faults[i]; f.event.F == histories.Kill && f.server && f.from < p.Time && f.to > to {
+			return nil, 0 // still dead
+		}
+	}
+	if until < from {
+		return nil, 0
+	}
+	return p, until
 }
 
 func (r *run) serverKill(from, to int64) *fault {
@@ -233,164 +259,4 @@ func (r *run) whyStale(h *hold, w *histories.Op) (Cause, string) {
 		why += "; " + faultStory(pause)
 	}
 	return r.renewalCause(w.Process, h.from, w.Call), why
-}
-
-// whyOversold explains how two sales took the same unit: because the lock did
-// not hold, because one wrote without it, or because there was none.
-func (r *run) whyOversold(k *keyed, a, b *histories.Op) (Cause, string) {
-	if a == nil || b == nil {
-		return CauseUnknown, ""
-	}
-	stale, _ := k.broken(StaleWrite)
-	for _, v := range stale {
-		if w := r.op(v.Ops[0]); w.Parent == a.ID || w.Parent == b.ID {
-			return r.whyStale(r.endedBefore(w), w)
-		}
-	}
-	if x, y := r.bothHeld(a, b); x != nil {
-		if lock := r.keyOf(x.acquire.Key); lock != nil {
-			return r.whyDoubleHold(lock, x, y)
-		}
-	}
-	if cause, because := r.whyResumed(a, b); cause != CauseUnknown {
-		return cause, because
-	}
-	if cause, because := r.whyForgotten("what the store knew", min(a.Call, b.Call), max(a.Return, b.Return)); cause == LostAtFailover || cause == RestartedEmpty {
-		return cause, because
-	}
-	if read := r.oldRead(a, b); read != nil {
-		return OldStock, sprintf("%s was shown %s at %s, although only %s were left since %s",
-			workerName(read.Process), read.Value, moment(read.Return), a.Left, moment(a.Return))
-	}
-	if from, to, ok := r.accesses(a, b); ok {
-		return NotAtomic, sprintf("%s and %s both looked at the stock before either had changed it, %s", workerName(a.Process), workerName(b.Process), span(from, to))
-	}
-	return CauseUnknown, ""
-}
-
-// whyResumed tells whether one of two sells went on under a lease that had
-// ended and was taken anew.
-func (r *run) whyResumed(sells ...*histories.Op) (Cause, string) {
-	for _, sell := range sells {
-		for h := range r.holdsOf(sell.ID) {
-			if h.resumed != nil {
-				return LeaseRanOut, sprintf("the lease of %s had ended, and its renewal at %s took the lock anew: what it had read before, it wrote then",
-					workerName(h.worker()), moment(h.resumed.Return))
-			}
-		}
-	}
-	return CauseUnknown, ""
-}
-
-// oldRead is a read of sell b that began after sell a had written, and still
-// shows more than a left; nil if there is none.
-func (r *run) oldRead(a, b *histories.Op) *histories.Op {
-	var written int64 = histories.Never
-	for _, step := range r.steps(a) {
-		if step.F == histories.Write && step.Outcome == histories.OK {
-			written = step.Return
-		}
-	}
-	for _, step := range r.steps(b) {
-		if step.F == histories.Read && step.Call > written && a.Left.Known && step.Value.Known && step.Value.N > a.Left.N {
-			return step
-		}
-	}
-	return nil
-}
-
-// bothHeld are holds of two sells on one key that overlap, the earlier first.
-func (r *run) bothHeld(a, b *histories.Op) (*hold, *hold) {
-	for x := range r.holdsOf(a.ID) {
-		for y := range r.holdsOf(b.ID) {
-			if x.acquire.Key == y.acquire.Key && x.worker() != y.worker() && max(x.from, y.from) < min(x.to, y.to) {
-				if y.from < x.from {
-					return y, x
-				}
-				return x, y
-			}
-		}
-	}
-	return nil, nil
-}
-
-// accesses reports whether the accesses to the stock of two sells overlap in
-// time, and where: from first read to last write, or, if a sell shows none,
-// from its call to its return.
-func (r *run) accesses(a, b *histories.Op) (from, to int64, overlap bool) {
-	fromA, toA := r.accessTo(a)
-	fromB, toB := r.accessTo(b)
-	from, to = max(fromA, fromB), min(toA, toB)
-	return from, to, from < to
-}
-
-func (r *run) accessTo(sell *histories.Op) (from, to int64) {
-	from, to = histories.Never, 0
-	for _, step := range r.steps(sell) {
-		if step.F == histories.Read || step.F == histories.Write {
-			from, to = min(from, step.Call), max(to, step.Return)
-		}
-	}
-	if from > to {
-		return sell.Call, sell.Return
-	}
-	return from, to
-}
-
-func (r *run) keyOf(name string) *keyed {
-	i, ok := slices.BinarySearchFunc(r.keys, name, func(k *keyed, name string) int { return strings.Compare(k.name, name) })
-	if !ok {
-		return nil
-	}
-	return r.keys[i]
-}
-
-// whyLost explains how a store lost what it had accepted.
-func (r *run) whyLost(from, to int64) (Cause, string) {
-	return r.whyForgotten("what the store knew", from, to)
-}
-
-func promotionStory(m *histories.Event) string {
-	return sprintf("%s promoted at %s", targets(m), moment(m.Time))
-}
-
-// faultStory is what a fault did, and when: "redis-1 killed at 12.30 s".
-func faultStory(f *fault) string {
-	m := f.event
-	at := moment(m.Time)
-	switch m.F {
-	case histories.Kill, histories.Crash:
-		return sprintf("%s killed at %s", targets(m), at)
-	case histories.Pause:
-		if f.to == histories.Never {
-			return sprintf("%s was paused at %s", targets(m), at)
-		}
-		return sprintf("%s was paused from %s to %s", targets(m), at, moment(f.to))
-	case histories.Skew:
-		if m.Fault != nil && m.Fault.Offset != 0 {
-			return sprintf("the clock of %s jumped by %s at %s", targets(m), m.Fault.Offset, at)
-		}
-		return sprintf("the clock of %s ran wrong from %s on", targets(m), at)
-	case histories.Failover:
-		return sprintf("a failover was asked for at %s", at)
-	case histories.Evict:
-		return sprintf("%s threw keys away at %s", targets(m), at)
-	case histories.Partition, histories.Loss:
-		what := "were cut off"
-		if m.F == histories.Loss {
-			what = "lost packets"
-		}
-		if m.Fault != nil && len(m.Fault.From) > 0 {
-			return sprintf("the links of %s with %s %s from %s on", few(m.Fault.From), few(m.Fault.To), what, at)
-		}
-		return sprintf("%s %s from %s on", targets(m), what, at)
-	}
-	return sprintf("%s of %s at %s", m.F, targets(m), at)
-}
-
-func targets(m *histories.Event) string {
-	if len(m.Targets) == 0 {
-		return strings.TrimSpace(m.F + " target")
-	}
-	return few(m.Targets)
 }

@@ -35,12 +35,21 @@ func lasts(m *histories.Event) bool {
 }
 
 func isFault(m *histories.Event) bool {
+	if ambush(m) && len(m.Targets) == 0 {
+		return false // no worker ever came to that step
+	}
 	switch m.F {
 	case histories.Kill, histories.Pause, histories.Partition, histories.Loss, histories.Skew,
 		histories.Failover, histories.Evict, histories.Delay, histories.Crash:
 		return m.Process == histories.Nemesis
 	}
 	return false
+}
+
+// ambush reports whether m lies in wait for a worker at a step: its time is
+// that of the laying, its targets are whom it caught.
+func ambush(m *histories.Event) bool {
+	return m.F == histories.Crash && m.Fault != nil && m.Fault.Step != ""
 }
 
 // faultTimes are the faults of a run, and what is asked of them often.

@@ -44,16 +44,25 @@ func (r *run) linearLock(ctx context.Context, k *keyed) {
 	})
 }
 
-// namedReleases gives releases that carry no token the token of their
-// worker's last grant, in copies: histories of others name tokens at the
-// grant only.
+// namedReleases gives releases the token of the grant that they may have
+// ended, in copies, where their own would mislead.
+//
+// Histories of others name tokens at the grant only: such a release is about
+// its worker's last grant. And a worker that writes the same owner each time
+// (the recorder adds "#op" to tell acquires apart) and cleans up after an
+// acquire of unknown outcome may delete, with that, the lock that it held
+// already.
 func namedReleases(k *keyed) []*histories.Op {
 	ops, copied := k.locks, false
 	for i, op := range k.locks {
-		if op.F != histories.Release || op.Token != "" {
+		if op.F != histories.Release {
 			continue
 		}
-		if h := k.believed.last(op.Process, op.Call); h != nil && h.acquire.Token != "" {
+		h := k.believed.last(op.Process, op.Call)
+		if h == nil || h.acquire.Token == "" || h.acquire.Token == op.Token {
+			continue
+		}
+		if op.Token == "" || ownerOf(op) == ownerOf(h.acquire) && h.release == op {
 			if !copied {
 				ops, copied = slices.Clone(k.locks), true
 			}
@@ -151,6 +160,8 @@ func (r *run) notLinearizable(k *keyed, p Property, c *contradiction) {
 		}
 		if len(sells) == 2 {
 			v.Cause, v.Because = r.whyOversold(k, sells[0], sells[1])
+		} else if p == StockNotLinearizable {
+			v.Cause, v.Because = r.whyLost(0, v.To)
 		}
 	})
 }

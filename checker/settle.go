@@ -49,7 +49,7 @@ func (o *order) happened() bool { return o.rows == 1 && o.ok == 0 && o.unknown =
 func (r *run) lastsUntil(op *histories.Op) int64 {
 	end := op.Return
 	if end == histories.Never {
-		end = firstFrom(r.deaths[op.Process], op.Call)
+		end = r.diesAt(op.Process, op.Call)
 	}
 	return later(end, r.h.Header.MaxDelay)
 }

@@ -18,8 +18,9 @@ func (r *run) staleWrites(k *keyed) {
 	if r.spec.None {
 		return
 	}
+	writes := writesBySell(k)
 	for _, w := range k.writes {
-		if w.Parent == 0 || w.Replay || !r.tookEffect(k, w) {
+		if w.Parent == 0 || w.Replay || !r.tookEffect(k, w, writes[w.Parent]) {
 			continue
 		}
 		if h := r.endedBefore(w); h != nil {
@@ -28,23 +29,35 @@ func (r *run) staleWrites(k *keyed) {
 	}
 }
 
+// writesBySell counts the writes of each sell that has one of unknown
+// outcome.
+func writesBySell(k *keyed) map[int64]int {
+	count := map[int64]int{}
+	for _, w := range k.writes {
+		if w.Outcome == histories.Info {
+			count[w.Parent] = 0
+		}
+	}
+	if len(count) == 0 {
+		return nil
+	}
+	for _, w := range k.writes {
+		if n, ok := count[w.Parent]; ok {
+			count[w.Parent] = n + 1
+		}
+	}
+	return count
+}
+
 // tookEffect reports whether a write is known to have acted: it said so, or
 // its outcome is unknown, it is the only write of its sell, and the audit has
 // the order that is written after it.
-func (r *run) tookEffect(k *keyed, w *histories.Op) bool {
+func (r *run) tookEffect(k *keyed, w *histories.Op, writes int) bool {
 	if w.Outcome != histories.Info {
 		return w.Outcome == histories.OK
 	}
 	sell := r.op(w.Parent)
-	if sell == nil || sell.Order == "" || k.books.rows(sell.Order) == 0 {
-		return false
-	}
-	for _, step := range r.steps(sell) {
-		if step.F == histories.Write && step != w {
-			return false
-		}
-	}
-	return true
+	return sell != nil && sell.Order != "" && writes == 1 && k.books.rows(sell.Order) > 0
 }
 
 // endedBefore is the hold of w's sell that ended last before w was invoked;

@@ -93,7 +93,7 @@ func (r *run) ended(op *histories.Op) int64 {
 	if op.Return != histories.Never {
 		return op.Return
 	}
-	return firstFrom(r.deaths[op.Process], op.Call)
+	return r.diesAt(op.Process, op.Call)
 }
 
 // stuckSearch goes over busy answers by Call.
@@ -239,7 +239,7 @@ func (s *stuckSearch) why() (Cause, string) {
 			return NeverReleased, sprintf("%s goes on renewing it, at %s for instance", name, moment(op.Call))
 		}
 	}
-	death := firstFrom(s.deaths[s.suspect.Process], s.suspect.Call)
+	death := s.diesAt(s.suspect.Process, s.suspect.Call)
 	release := s.lastRelease()
 	switch {
 	case s.suspect.Outcome == histories.Info && death <= s.ended(s.suspect):

@@ -1,0 +1,112 @@
+package checker
+
+import (
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// whyOversold explains how two sales took the same unit: because the lock did
+// not hold, because one wrote without it, or because there was none.
+func (r *run) whyOversold(k *keyed, a, b *histories.Op) (Cause, string) {
+	if a == nil || b == nil {
+		return CauseUnknown, ""
+	}
+	stale, _ := k.broken(StaleWrite)
+	for _, v := range stale {
+		if w := r.op(v.Ops[0]); w.Parent == a.ID || w.Parent == b.ID {
+			return r.whyStale(r.endedBefore(w), w)
+		}
+	}
+	if x, y := r.bothHeld(a, b); x != nil {
+		if lock := r.keyOf(x.acquire.Key); lock != nil {
+			return r.whyDoubleHold(lock, x, y)
+		}
+	}
+	if cause, because := r.whyResumed(a, b); cause != CauseUnknown {
+		return cause, because
+	}
+	if cause, because := r.whyForgotten("what the store knew", min(a.Call, b.Call), max(a.Return, b.Return)); cause == LostAtFailover || cause == RestartedEmpty {
+		return cause, because
+	}
+	if read := r.oldRead(a, b); read != nil {
+		return OldStock, sprintf("%s was shown %s at %s, although only %s were left since %s",
+			workerName(read.Process), read.Value, moment(read.Return), a.Left, moment(a.Return))
+	}
+	if from, to, ok := r.accesses(a, b); ok {
+		return NotAtomic, sprintf("%s and %s both looked at the stock before either had changed it, %s", workerName(a.Process), workerName(b.Process), span(from, to))
+	}
+	return CauseUnknown, ""
+}
+
+// whyResumed tells whether one of two sells went on under a lease that had
+// ended and was taken anew.
+func (r *run) whyResumed(sells ...*histories.Op) (Cause, string) {
+	for _, sell := range sells {
+		for h := range r.holdsOf(sell.ID) {
+			if h.resumed != nil {
+				return LeaseRanOut, sprintf("the lease of %s had ended, and its renewal at %s took the lock anew: what it had read before, it wrote then",
+					workerName(h.worker()), moment(h.resumed.Return))
+			}
+		}
+	}
+	return CauseUnknown, ""
+}
+
+// oldRead is a read of sell b that began after sell a had written, and still
+// shows more than a left; nil if there is none.
+func (r *run) oldRead(a, b *histories.Op) *histories.Op {
+	var written int64 = histories.Never
+	for _, step := range r.steps(a) {
+		if step.F == histories.Write && step.Outcome == histories.OK {
+			written = step.Return
+		}
+	}
+	for _, step := range r.steps(b) {
+		if step.F == histories.Read && step.Call > written && a.Left.Known && step.Value.Known && step.Value.N > a.Left.N {
+			return step
+		}
+	}
+	return nil
+}
+
+// bothHeld are holds of two sells on one key that overlap, the earlier first.
+func (r *run) bothHeld(a, b *histories.Op) (*hold, *hold) {
+	for x := range r.holdsOf(a.ID) {
+		for y := range r.holdsOf(b.ID) {
+			if x.acquire.Key == y.acquire.Key && x.worker() != y.worker() && max(x.from, y.from) < min(x.to, y.to) {
+				if y.from < x.from {
+					return y, x
+				}
+				return x, y
+			}
+		}
+	}
+	return nil, nil
+}
+
+// accesses reports whether the accesses to the stock of two sells overlap in
+// time, and where: from first read to last write, or, if a sell shows none,
+// from its call to its return.
+func (r *run) accesses(a, b *histories.Op) (from, to int64, overlap bool) {
+	fromA, toA := r.accessTo(a)
+	fromB, toB := r.accessTo(b)
+	from, to = max(fromA, fromB), min(toA, toB)
+	return from, to, from < to
+}
+
+func (r *run) accessTo(sell *histories.Op) (from, to int64) {
+	from, to = histories.Never, 0
+	for _, step := range r.steps(sell) {
+		if step.F == histories.Read || step.F == histories.Write {
+			from, to = min(from, step.Call), max(to, step.Return)
+		}
+	}
+	if from > to {
+		return sell.Call, sell.Return
+	}
+	return from, to
+}
+
+// whyLost explains how a store lost what it had accepted.
+func (r *run) whyLost(from, to int64) (Cause, string) {
+	return r.whyForgotten("what the store knew", from, to)
+}

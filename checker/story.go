@@ -1,0 +1,52 @@
+package checker
+
+import (
+	"strings"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+func promotionStory(m *histories.Event) string {
+	return sprintf("%s promoted at %s", targets(m), moment(m.Time))
+}
+
+// faultStory is what a fault did, and when: "redis-1 killed at 12.30 s".
+func faultStory(f *fault) string {
+	m := f.event
+	at := moment(m.Time)
+	switch m.F {
+	case histories.Kill, histories.Crash:
+		return sprintf("%s killed at %s", targets(m), at)
+	case histories.Pause:
+		if f.to == histories.Never {
+			return sprintf("%s was paused at %s", targets(m), at)
+		}
+		return sprintf("%s was paused from %s to %s", targets(m), at, moment(f.to))
+	case histories.Skew:
+		if m.Fault != nil && m.Fault.Offset != 0 {
+			return sprintf("the clock of %s jumped by %s at %s", targets(m), m.Fault.Offset, at)
+		}
+		return sprintf("the clock of %s ran wrong from %s on", targets(m), at)
+	case histories.Failover:
+		return sprintf("a failover was asked for at %s", at)
+	case histories.Evict:
+		return sprintf("%s threw keys away at %s", targets(m), at)
+	case histories.Partition, histories.Loss:
+		what := "were cut off"
+		if m.F == histories.Loss {
+			what = "lost packets"
+		}
+		if m.Fault != nil && len(m.Fault.From) > 0 {
+			return sprintf("the links of %s with %s %s from %s on", few(m.Fault.From), few(m.Fault.To), what, at)
+		}
+		return sprintf("%s %s from %s on", targets(m), what, at)
+	}
+	return sprintf("%s of %s at %s", m.F, targets(m), at)
+}
+
+func targets(m *histories.Event) string {
+	if len(m.Targets) == 0 {
+		return strings.TrimSpace(m.F + " target")
+	}
+	return few(m.Targets)
+}
