@@ -43,9 +43,6 @@ type Options struct {
 type Effect struct {
 	Targets []string // roles resolved to names
 	Proof   string   // what showed that it bit: "redis-1 does not answer PING (timeout)"
-	// At is when it was done, before anybody looked: a crash at a step happens
-	// when the worker gets there. 0: when Inject was called.
-	At time.Duration
 }
 
 // ErrUnavailable says that this cluster cannot have that fault, and why.

@@ -17,7 +17,7 @@ func (c *simulation) newDaemon(name string) daemon {
 
 func (d *daemon) machine() *host    { return d.host }
 func (d *daemon) process() *process { return d.proc }
-func (d *daemon) labels() []string  { return []string{d.name} }
+func (d *daemon) label() string     { return d.name }
 func (d *daemon) alive() bool       { return !d.proc.dead }
 
 // rise starts the program, and the machine if it is down.

@@ -18,9 +18,6 @@ func (c *simulation) kill(_ context.Context, h *hit) error {
 		return h.hangUp()
 	}
 	for _, t := range h.targets {
-		if n, ok := t.(*node); ok {
-			c.site.oldMaster = n
-		}
 		switch s, isServer := t.(server); {
 		case !isServer:
 			c.endHome(t)
@@ -37,7 +34,7 @@ func (h *hit) hangUp() error {
 	for _, t := range h.targets {
 		s, ok := t.(interface{ dropClients() int })
 		if !ok || t.process().dead {
-			return fmt.Errorf("%w: %s has no connections to kill", cluster.ErrUnavailable, t.labels()[0])
+			return fmt.Errorf("%w: %s has no connections to kill", cluster.ErrUnavailable, t.label())
 		}
 		if n := s.dropClients(); n > 0 {
 			h.hungUp[t] = fmt.Sprintf("closed %d connections", n)
@@ -76,9 +73,6 @@ func (c *simulation) pause(ctx context.Context, h *hit) error {
 	case "":
 		for _, t := range h.targets {
 			t.process().pause()
-			if n, ok := t.(*node); ok {
-				c.site.oldMaster = n
-			}
 		}
 		return nil
 	case renewal:
@@ -145,7 +139,7 @@ func (c *simulation) evict(_ context.Context, h *hit) error {
 	for _, t := range h.targets {
 		n, ok := t.(*node)
 		if !ok || !n.alive() {
-			return fmt.Errorf("%w: %s has no keys", cluster.ErrUnavailable, t.labels()[0])
+			return fmt.Errorf("%w: %s has no keys", cluster.ErrUnavailable, t.label())
 		}
 		n.evict(int(share*float64(n.keys.Len()) + 0.999))
 	}
@@ -177,8 +171,9 @@ func (c *simulation) crash(ctx context.Context, h *hit) error {
 	return c.kill(ctx, h)
 }
 
-// heal opens links, sets clocks right and forgets about steps. With From only
-// the links between From and To.
+// heal opens links, sets clocks right, lets what is periodic go on and forgets
+// about steps. With From only the links between From and To. What was killed
+// or paused stays so.
 func (c *simulation) heal(_ context.Context, h *hit) error {
 	if h.from != nil {
 		h.pairs(func(from, to *host) { c.net.mend(c.net.link(from, to)) })
@@ -191,6 +186,9 @@ func (c *simulation) heal(_ context.Context, h *hit) error {
 	}
 	for _, host := range c.net.hosts {
 		host.wall.right()
+		if p := host.proc; p != nil && p.renewalsPaused && !p.paused {
+			p.resume()
+		}
 	}
 	c.rules = nil
 	return nil

@@ -15,7 +15,7 @@ func (c *simulation) wrong(ctx context.Context) error {
 	var errs []error
 	for _, s := range c.site.servers {
 		if err := c.ping(ctx, s.machine()); err != nil {
-			errs = append(errs, fmt.Errorf("%s does not answer PING: %w", s.labels()[0], err))
+			errs = append(errs, fmt.Errorf("%s does not answer PING: %w", s.label(), err))
 		}
 	}
 	if errs == nil && c.o.Topology.Lock == env.Sentinel {

@@ -54,14 +54,15 @@ func (c *simulation) Inject(ctx context.Context, f histories.Fault) (cluster.Eff
 		return cluster.Effect{}, err
 	}
 	h.was = c.condition(h)
-	at := c.s.now
 	if !c.config.Inert {
 		err = kind.act(c, ctx, h)
-		at = c.s.now
 	}
-	effect := cluster.Effect{Targets: h.labels(), At: at}
+	effect := cluster.Effect{Targets: h.labels()}
 	if err == nil {
 		effect.Proof = kind.proof(c, ctx, h)
+	}
+	if f.F == histories.Crash && f.Step != "" {
+		effect.Targets = nil // the kill is an event of its own, at its own time
 	}
 	return effect, err
 }
@@ -87,6 +88,7 @@ func (c *simulation) aim(f histories.Fault) (*hit, error) {
 	}
 	if one := oneOf[f.F]; one && len(h.targets) > 1 && slices.Equal(f.Targets, []string{"master"}) {
 		h.targets = h.targets[c.chance.IntN(len(h.targets)):][:1]
+		c.site.oldMaster, _ = h.targets[0].(*node)
 	}
 	return h, nil
 }
@@ -109,10 +111,8 @@ func (c *simulation) everybodyBut(some []target) []target {
 func (h *hit) labels() (names []string) {
 	for _, list := range [][]target{h.targets, h.from, h.to} {
 		for _, t := range list {
-			for _, name := range t.labels() {
-				if !slices.Contains(names, name) {
-					names = append(names, name)
-				}
+			if name := t.label(); !slices.Contains(names, name) {
+				names = append(names, name)
 			}
 		}
 	}

@@ -82,7 +82,7 @@ func (h *hit) each(say func(i int, t target) string) string {
 	var all []string
 	for i, t := range h.targets {
 		if s := say(i, t); s != "" {
-			all = append(all, strings.Join(t.labels(), ", ")+" "+s)
+			all = append(all, t.label()+" "+s)
 		}
 	}
 	return strings.Join(all, "; ")

@@ -14,7 +14,7 @@ import (
 type target interface {
 	machine() *host
 	process() *process
-	labels() []string // names in the history: of a worker's machine, all its workers
+	label() string // name in the history; of workers, the one of their machine
 }
 
 // server is a target that can be killed and started again.
@@ -35,12 +35,7 @@ var (
 
 func (h *home) machine() *host    { return h.host }
 func (h *home) process() *process { return h.proc }
-func (h *home) labels() (names []string) {
-	for _, w := range h.workers {
-		names = append(names, w.name)
-	}
-	return names
-}
+func (h *home) label() string     { return h.host.name }
 
 // resolve finds what names and roles stand for now, each once.
 func (c *simulation) resolve(names []string) ([]target, error) {
@@ -59,13 +54,15 @@ func (c *simulation) resolve(names []string) ([]target, error) {
 	return out, nil
 }
 
-// role finds what one name or role stands for.
+// role finds what one name or role stands for. Whoever was last found as a
+// master is the old master from then on.
 func (c *simulation) role(name string) ([]target, error) {
 	var out []target
 	switch name {
 	case "master":
 		for _, n := range c.masters() {
 			out = append(out, n)
+			c.site.oldMaster = n
 		}
 	case "old-master":
 		if c.site.oldMaster != nil {
@@ -123,7 +120,7 @@ func (c *simulation) named(name string) ([]target, error) {
 		return c.keyMaster(key)
 	}
 	for _, t := range c.site.servers {
-		if label := t.labels()[0]; label == name || label == name+"-1" {
+		if label := t.label(); label == name || label == name+"-1" {
 			return []target{t}, nil
 		}
 	}
@@ -144,6 +141,7 @@ func (c *simulation) keyMaster(key string) ([]target, error) {
 	if c.o.Topology.Lock == env.RedisCluster {
 		masters = masters[shardOf(slot(key)):]
 	}
+	c.site.oldMaster = masters[0]
 	return []target{masters[0]}, nil
 }
 

@@ -119,7 +119,7 @@ func (c *simulation) Source() string { return "simulated Redis" }
 // Nodes are the servers in the order of their names' numbers.
 func (c *simulation) Nodes() (names []string) {
 	for _, s := range c.site.servers {
-		names = append(names, s.labels()...)
+		names = append(names, s.label())
 	}
 	return names
 }
@@ -157,13 +157,17 @@ func (c *simulation) Await(ctx context.Context, limit time.Duration, ready func(
 
 // emit records an event and lets go on who waited for it.
 func (c *simulation) emit(e histories.Event) {
+	c.record(e)
+	if c.wakeReady() && c.s.current != nil {
+		c.s.giveWay()
+	}
+}
+
+func (c *simulation) record(e histories.Event) {
 	if e.Time == 0 {
 		e.Time = int64(c.s.now)
 	}
 	c.o.Emit(e)
-	if c.wakeReady() && c.s.current != nil {
-		c.s.giveWay()
-	}
 }
 
 // wakeReady lets those go on whose condition is met.

@@ -17,7 +17,7 @@ type site struct {
 	queue     *broker    // queue-1, or nil
 	sql       *sqlServer // sql-1, or nil
 	byName    map[string]*node
-	oldMaster *node // the last one that was killed, paused or demoted
+	oldMaster *node // the last one that a fault found as master
 }
 
 // serversOf is how many Redis servers a kind of lock service has.
@@ -105,7 +105,6 @@ func (c *simulation) roleChanged(n *node, promoted bool) {
 	e := histories.Event{Process: histories.Nemesis, Type: histories.Info, F: histories.Promoted, Targets: []string{n.name}}
 	if !promoted {
 		e.F = histories.Demoted
-		c.site.oldMaster = n
 	}
 	c.emit(e)
 }

@@ -29,7 +29,8 @@ func (c *simulation) addRule(h *hit) *rule {
 }
 
 // ambush waits until a worker reaches the fault's step and is struck there.
-// Then the fault's target is that worker's process.
+// Then the fault's target is that worker's process. A crash is recorded as a
+// kill at the moment when it happens.
 func (c *simulation) ambush(ctx context.Context, h *hit) error {
 	limit := ambushTime
 	if h.For > 0 {
@@ -74,6 +75,8 @@ func (w *worker) struck(ctx context.Context, r *rule) error {
 		return c.s.sleep(ctx, r.For)
 	case histories.Crash:
 		c.net.exit(w.home.proc, true)
+		c.record(histories.Event{Process: histories.Nemesis, Type: histories.Info, F: histories.Kill,
+			Targets: []string{w.home.label()}, Note: "crash at " + r.Step})
 	case histories.Pause:
 		w.home.proc.pause()
 	}
