@@ -59,6 +59,31 @@ var definite = map[string]bool{
 	"WRONGTYPE":   true,
 }
 
+// definiteSQL lists the error replies of MariaDB and MySQL, by their number,
+// after which the statement has certainly had no effect: it was refused, or it
+// was rolled back. A cluster maps such a reply to a ServerError that begins
+// with the number ("1062 Duplicate entry …"). What an error of COMMIT means
+// only the transaction's beginner knows: that one is marked by ErrDoubt.
+var definiteSQL = map[string]bool{
+	"1020": true, // record has changed since last read (innodb_snapshot_isolation): transaction rolled back
+	"1040": true, // too many connections
+	"1048": true, // column cannot be null
+	"1050": true, // table exists
+	"1054": true, // unknown column
+	"1062": true, // duplicate entry
+	"1064": true, // syntax error
+	"1136": true, // column count
+	"1146": true, // no such table
+	"1205": true, // lock wait timeout: the statement was rolled back, the transaction goes on
+	"1213": true, // deadlock: the transaction was rolled back
+	"1264": true, // out of range
+	"1364": true, // no default value
+	"1366": true, // incorrect value
+	"1406": true, // data too long
+	"1690": true, // out of range in an expression: unsigned stock below zero
+	"4025": true, // CHECK constraint failed
+}
+
 // refusesScript lists the replies with which a server refuses a script
 // before its first command.
 var refusesScript = map[string]bool{
@@ -81,7 +106,7 @@ func Unknown(err error) bool {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return true
 	case errors.As(err, &se):
-		return !definite[se.Code()]
+		return !definite[se.Code()] && !definiteSQL[se.Code()]
 	}
 	return true
 }
