@@ -41,6 +41,7 @@ func (d *sqlServer) boot(empty bool) {
 		d.db = sql.New(func() time.Time { return d.host.wall.at(d.s.now) })
 	}
 	d.db.OnWake = func(s *sql.Session) { d.awake = append(d.awake, s) }
+	d.db.Choose = d.net.rand.IntN
 	d.clients, d.awake = nil, nil
 }
 
@@ -145,17 +146,20 @@ func (d *sqlServer) end(c *sqlSession) {
 	c.sql.Kill()
 }
 
-// dropClients kills the connections that are in a transaction.
-func (d *sqlServer) dropClients() (count int) {
-	for _, c := range slices.Clone(d.clients) {
-		if c.sql.InTransaction() && c.of.client {
-			d.end(c)
-			c.of.c.close(1)
-			count++
-		}
+// dropClients kills the connections of workers that are in a transaction; if
+// none is, those of all workers.
+func (d *sqlServer) dropClients() int {
+	victims := slices.DeleteFunc(slices.Clone(d.clients), func(c *sqlSession) bool { return c.of.c.end[0].host.safe })
+	busy := slices.DeleteFunc(slices.Clone(victims), func(c *sqlSession) bool { return !c.sql.InTransaction() })
+	if len(busy) > 0 {
+		victims = busy
+	}
+	for _, c := range victims {
+		d.end(c)
+		c.of.c.close(1)
 	}
 	d.wakeUp()
-	return count
+	return len(victims)
 }
 
 // encode writes an argument of a statement so that decode finds its type.

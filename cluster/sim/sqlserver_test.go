@@ -152,3 +152,28 @@ func TestStatementOfAClientThatLeftActsLate(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A lock of GET_LOCK lives as long as its connection, in a transaction or not.
+func TestUserLockGoesWithItsConnection(t *testing.T) {
+	o := seeded(relational, 1, program(func(ctx context.Context, e *env.Env, w env.Wire) {
+		e.Clock.Sleep(ctx, time.Duration(e.Worker)*500*time.Millisecond)
+		rows, err := e.SQL.Query(ctx, "SELECT GET_LOCK(?, 0)", "stock:a")
+		if err != nil {
+			note(e, w, err.Error())
+			return
+		}
+		note(e, w, fmt.Sprint(rows[0][0]))
+		e.Clock.Sleep(ctx, 10*time.Second)
+	}))
+	o.Workers = 3
+	r := newRig(t, Config{}, o)
+	r.direct(func(ctx context.Context) {
+		r.start(ctx)
+		r.sleep(ctx, 750*time.Millisecond)
+		r.inject(ctx, histories.Fault{F: histories.Kill, Targets: []string{"sql"}, Mode: "connection"})
+		r.AwaitWorkers(ctx, time.Minute)
+	})
+	if diff := cmp.Diff([]string{"0 1", "1 0", "2 1"}, r.notes()); diff != "" {
+		t.Error(diff)
+	}
+}
