@@ -65,26 +65,9 @@ func looksLikeEDN(r *bufio.Reader) (bool, error) {
 // ReadEDN reads a Jepsen history: one map an operation, in a vector or one
 // after the other, with or without the tag jepsen.history.Op.
 //
-// A process has one operation at a time, so its next event completes it;
-// :index is not needed. :time is in nanoseconds; a history without any is
-// read in the order of its lines. What it maps to:
-//
-//	:acquire :lock            acquire; :value is the token, if any, or a map
-//	                          with :token and :fence
-//	:release :unlock          release; :error :not-owner (or not-lock-owner,
-//	                          not-held) is the answer that it is not held
-//	:read                     read; :value is the number seen
-//	:dec :decrement :sell     sell of :value units (nil: 1)
-//	:inc :increment :restock  restock
-//	:add                      restock, or sell if :value is below 0
-//	:cas [5 3]                sell of 2 that left 3; with the larger number
-//	                          last, restock
-//	:process :nemesis         a mark
-//
-// A :value [k v], as of jepsen.independent, is value v on key k. Stock starts
-// at 0, as Jepsen's counters do, and may not go below it. Locks have no lease:
-// they are held until released. Another :f is an error: what it means for
-// lock or stock cannot be guessed.
+// A process has one operation at a time, so its next event completes it. What
+// each :f becomes is said in docs/checking.md; one that means nothing for a
+// lock or a stock is an error. Stock starts at 0, locks have no lease.
 func ReadEDN(r io.Reader) (*History, error) {
 	e := newEDNReader(r)
 	in := ednHistory{reader: e, pairer: newPairer(), open: map[int64]ednOpen{}}
