@@ -74,10 +74,6 @@ func (f *runFlags) cell(d workload.Design, name string, schedule *nemesis.Schedu
 		return tableCell{}, usageError{err}
 	}
 	c := tableCell{design: d, nemesis: name, spec: spec, schedule: schedule}
-	if f.cluster == onSim && spec.Topology().SQL && !simHasSQL {
-		c.na = "needs SQL, so --cluster=docker"
-		return c, nil
-	}
 	if schedule == nil {
 		if err := cell.Feasible(f.plan(c, 0)); err != nil {
 			c.na = err.Error()
@@ -85,9 +81,6 @@ func (f *runFlags) cell(d workload.Design, name string, schedule *nemesis.Schedu
 	}
 	return c, nil
 }
-
-// simHasSQL says whether the simulated cluster has a SQL server.
-const simHasSQL = false
 
 func (f *runFlags) readSchedule() (*nemesis.Schedule, error) {
 	if f.schedule == "" {

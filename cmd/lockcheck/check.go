@@ -50,7 +50,7 @@ func (a *app) checkFile(ctx context.Context, name string, o checker.Options) (re
 		defer file.Close()
 		in = file
 	}
-	h, err := histories.ReadJSON(bufio.NewReaderSize(in, 1<<20))
+	h, err := histories.ReadAny(bufio.NewReaderSize(in, 1<<20))
 	if err != nil {
 		return report.Run{}, usageError{fmt.Errorf("%s: %w", name, err)}
 	}
