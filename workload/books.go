@@ -16,6 +16,8 @@ import (
 type books interface {
 	// setup puts the initial stock in.
 	setup(ctx context.Context, e *env.Env, s Spec) error
+	// units is what a customer sees on the shelf.
+	units(ctx context.Context, e *env.Env, key string) (int64, error)
 	// audit reads the stock of a key and its orders.
 	audit(ctx context.Context, e *env.Env, key string) (units int64, orders []histories.Order, err error)
 }
@@ -54,8 +56,12 @@ func putStock(ctx context.Context, r env.Redis, keys []string, units int64) erro
 	return nil
 }
 
-func (redisBooks) audit(ctx context.Context, e *env.Env, key string) (int64, []histories.Order, error) {
-	units, err := countUnits(ctx, e.Stock, key)
+func (redisBooks) units(ctx context.Context, e *env.Env, key string) (int64, error) {
+	return countUnits(ctx, e.Stock, key)
+}
+
+func (b redisBooks) audit(ctx context.Context, e *env.Env, key string) (int64, []histories.Order, error) {
+	units, err := b.units(ctx, e, key)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -115,13 +121,22 @@ func (warehouseBooks) setup(ctx context.Context, e *env.Env, s Spec) error {
 	return putStock(ctx, e.Stock, keys, supplied)
 }
 
-func (warehouseBooks) audit(ctx context.Context, e *env.Env, key string) (int64, []histories.Order, error) {
-	own, orders, err := redisBooks{}.audit(ctx, e, key)
+func (warehouseBooks) units(ctx context.Context, e *env.Env, key string) (int64, error) {
+	own, err := countUnits(ctx, e.Stock, key)
+	if err != nil {
+		return 0, err
+	}
+	supplied, err := countUnits(ctx, e.Stock, stock.Supplied(key))
+	return own + supplied, err
+}
+
+func (b warehouseBooks) audit(ctx context.Context, e *env.Env, key string) (int64, []histories.Order, error) {
+	_, orders, err := redisBooks{}.audit(ctx, e, key)
 	if err != nil {
 		return 0, nil, err
 	}
-	supplied, err := countUnits(ctx, e.Stock, stock.Supplied(key))
-	return own + supplied, orders, err
+	units, err := b.units(ctx, e, key)
+	return units, orders, err
 }
 
 // sqlBooks are a row per stock key and a row per order.
@@ -148,18 +163,20 @@ func (sqlBooks) setup(ctx context.Context, e *env.Env, s Spec) error {
 	})
 }
 
-func (b sqlBooks) audit(ctx context.Context, e *env.Env, key string) (int64, []histories.Order, error) {
+func (sqlBooks) units(ctx context.Context, e *env.Env, key string) (int64, error) {
 	rows, err := e.SQL.Query(ctx, "SELECT stock FROM stock WHERE k = ?", key)
+	if err != nil || len(rows) != 1 {
+		return 0, err
+	}
+	return sqlInt(rows[0][0])
+}
+
+func (b sqlBooks) audit(ctx context.Context, e *env.Env, key string) (int64, []histories.Order, error) {
+	units, err := b.units(ctx, e, key)
 	if err != nil {
 		return 0, nil, err
 	}
-	var units int64
-	if len(rows) == 1 {
-		if units, err = sqlInt(rows[0][0]); err != nil {
-			return 0, nil, err
-		}
-	}
-	rows, err = e.SQL.Query(ctx, "SELECT order_id, qty FROM "+b.orders+" WHERE k = ?", key)
+	rows, err := e.SQL.Query(ctx, "SELECT order_id, qty FROM "+b.orders+" WHERE k = ?", key)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -190,6 +207,10 @@ func (pipelineBooks) setup(ctx context.Context, e *env.Env, s Spec) error {
 		return err
 	}
 	return sqlBooks{}.setup(ctx, e, s)
+}
+
+func (pipelineBooks) units(ctx context.Context, e *env.Env, key string) (int64, error) {
+	return redisBooks{}.units(ctx, e, key)
 }
 
 func (pipelineBooks) audit(ctx context.Context, e *env.Env, key string) (int64, []histories.Order, error) {

@@ -34,7 +34,7 @@ var inSQL = []Design{
 		Summary:  "UPDATE … WHERE stock >= n and a unique order id in one transaction",
 		Topology: env.Topology{SQL: true}, on: onSQLOnly, Defaults: Spec{Work: "1ms-20ms", Think: busyShop, Customers: sellsAgain},
 		Lock: noLock, Claims: everywhere(allHold), Control: true,
-		sale: stock.Conditional, docs: []string{"Conditional"},
+		sale: stock.Conditional, books: sqlBooks{orders: "orders_once"}, docs: []string{"Conditional"},
 	},
 }
 

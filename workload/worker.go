@@ -40,6 +40,7 @@ type worker struct {
 	wire   env.Wire
 	record *recorder
 	till   *stock.Till
+	ledger books
 
 	work, think, qty Distribution
 	batch            []int // by line (SKU and segment): the batch on sale
@@ -51,7 +52,7 @@ const poll = 5 * time.Millisecond
 
 func newWorker(s Spec, e *env.Env, w env.Wire) (*worker, error) {
 	d, _ := Find(s.Design)
-	k := &worker{spec: s, design: d, env: e, wire: w, record: newRecorder(e, w, s.Workers)}
+	k := &worker{spec: s, design: d, env: e, wire: w, record: newRecorder(e, w, s.Workers), ledger: s.ledger()}
 	// Resolved has checked all three.
 	k.work, _ = Durations(s.Work, s.TTL)
 	k.think, _ = Durations(s.Think, s.TTL)
@@ -106,24 +107,28 @@ func (k *worker) finished() bool {
 	return limit > 0 && k.purchases >= limit
 }
 
-// serve waits for a customer and serves it. Who finds a batch sold out buys
-// of the next one, so that all workers sell where the last units are; who
-// wants a flash sale's article and is told to come back does so at once.
+// serve waits for a customer and serves it. Who finds a batch sold out, on
+// the shelf or at the till, buys of the next one, so that all workers sell
+// where the last units are. Who wants a flash sale's article does not look
+// around, and who is told to come back does so at once.
 func (k *worker) serve(ctx context.Context) error {
 	if err := k.env.Clock.Sleep(ctx, time.Duration(k.think.Draw(k.env.Rand))); err != nil {
 		return err
 	}
-	line := k.env.Rand.IntN(len(k.batch))
+	flash := k.spec.Workload == FlashSale
+	line, c := k.env.Rand.IntN(len(k.batch)), k.customer()
 	for k.wire.Phase() == env.Running && !k.finished() {
+		if !flash {
+			k.browse(ctx, line, c)
+		}
 		if k.batch[line] >= k.spec.Batches {
 			return k.env.Clock.Sleep(ctx, poll) // sold out for good
 		}
-		err := k.sell(ctx, line, attempt{work: time.Duration(k.work.Draw(k.env.Rand))})
-		if ctx.Err() != nil {
+		err := k.sell(ctx, line, c)
+		switch {
+		case ctx.Err() != nil:
 			return ctx.Err()
-		}
-		flash := k.spec.Workload == FlashSale
-		if flash && errors.Is(err, env.ErrBusy) {
+		case flash && errors.Is(err, env.ErrBusy):
 			continue
 		}
 		k.purchases++
@@ -133,6 +138,18 @@ func (k *worker) serve(ctx context.Context) error {
 		k.batch[line] += k.spec.segments()
 	}
 	return nil
+}
+
+// browse looks for a batch that seems to have enough. It is no part of a
+// sale: what it sees is not recorded and may have changed at the till.
+func (k *worker) browse(ctx context.Context, line int, c customer) {
+	for k.batch[line] < k.spec.Batches {
+		units, err := k.ledger.units(ctx, k.env, k.stockKey(line))
+		if err != nil || units >= c.qty {
+			return
+		}
+		k.batch[line] += k.spec.segments()
+	}
 }
 
 // idle is what a worker does that has nothing to sell.
@@ -153,8 +170,10 @@ func (k *worker) lastAttempts(ctx context.Context) error {
 	for line := k.env.Worker; line < len(k.batch); line += k.spec.Workers {
 		k.batch[line] = min(k.batch[line], k.spec.Batches-k.spec.segments()+line%k.spec.segments())
 		end := k.env.Clock.Now() + k.spec.TTL + k.spec.Grace + k.spec.MaxDelay + time.Second
+		c := k.customer()
+		c.work, c.final = time.Millisecond, true
 		for {
-			err := k.sell(ctx, line, attempt{work: time.Millisecond, final: true})
+			err := k.sell(ctx, line, c)
 			if !errors.Is(err, env.ErrBusy) || k.env.Clock.Now() > end {
 				break
 			}
@@ -166,43 +185,54 @@ func (k *worker) lastAttempts(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// attempt is what varies from one purchase to the next besides chance.
-type attempt struct {
+// customer is who comes to the till.
+type customer struct {
+	name  string
+	again bool // may have been here before, for the same
+	qty   int64
 	work  time.Duration
-	final bool
+	final bool // the last one
+}
+
+// customer draws who comes next and wants how much. Customers who come again
+// always want the same quantity.
+func (k *worker) customer() customer {
+	c := customer{name: customerName(k.env.Worker), qty: k.qty.Draw(k.env.Rand), work: time.Duration(k.work.Draw(k.env.Rand))}
+	if k.spec.Customers > 0 {
+		n := k.env.Rand.IntN(k.spec.Customers)
+		c.name, c.again, c.qty = customerName(n), true, 1+int64(n)%k.qty.Max()
+	}
+	return c
+}
+
+func (k *worker) stockKey(line int) string {
+	return StockKey(line/k.spec.segments(), k.batch[line])
+}
+
+// purchase is what a customer asks for. Order ids are the worker's number and
+// a count, unless the same customers come again: then the same customer and
+// batch mean the same order.
+func (k *worker) purchase(line int, c customer) stock.Purchase {
+	p := stock.Purchase{
+		Key: k.stockKey(line), LockKey: k.spec.lockKey(line/k.spec.segments(), k.batch[line], c.name),
+		Qty: c.qty, Customer: c.name, Work: c.work,
+	}
+	if p.Order = c.name + "@" + p.Key; !c.again {
+		p.Order = fmt.Sprintf("w%d-%d", k.env.Worker, k.record.count())
+	}
+	return p
 }
 
 // sell makes one purchase and records it.
-func (k *worker) sell(ctx context.Context, line int, a attempt) error {
-	p := k.purchase(line)
-	p.Work = a.work
+func (k *worker) sell(ctx context.Context, line int, c customer) error {
+	p := k.purchase(line, c)
 	op, end := k.record.begin(histories.Event{
-		F: histories.Sell, Key: p.Key, Qty: p.Qty, Order: p.Order, Customer: p.Customer, Work: int64(p.Work), Final: a.final,
+		F: histories.Sell, Key: p.Key, Qty: p.Qty, Order: p.Order, Customer: p.Customer, Work: int64(p.Work), Final: c.final,
 	})
-	k.till.Sell, k.till.Final = op, a.final
+	k.till.Sell, k.till.Final = op, c.final
 	r, err := k.design.sale(ctx, k.till, p)
 	end(completion(r, err))
 	return err
-}
-
-// purchase draws who wants what. Order ids are the worker's number and a
-// count, unless the same customers come again: then the same customer, batch
-// and quantity mean the same order.
-func (k *worker) purchase(line int) stock.Purchase {
-	sku, n := line/k.spec.segments(), k.record.count()
-	key := StockKey(sku, k.batch[line])
-	p := stock.Purchase{
-		Key: key, Qty: k.qty.Draw(k.env.Rand),
-		Customer: customerName(k.env.Worker), Order: fmt.Sprintf("w%d-%d", k.env.Worker, n),
-	}
-	if k.spec.Customers > 0 {
-		c := k.env.Rand.IntN(k.spec.Customers)
-		p.Customer = customerName(c)
-		p.Order = p.Customer + "@" + key
-		p.Qty = 1 + int64(c)%k.qty.Max()
-	}
-	p.LockKey = k.spec.lockKey(sku, k.batch[line], p.Customer)
-	return p
 }
 
 // completion is how a sale that answered r and err ended.

@@ -220,7 +220,7 @@ func cancelled(ctx context.Context, p *player) error {
 		if err == nil {
 			return p.problem("got the lock after it was told to stop")
 		}
-		if float64(p.Clock.Now()) > 0.45*float64(p.spec.TTL) {
+		if p.past(0.45) {
 			return p.problem("went on waiting after it was told to stop at 0.25 ttl")
 		}
 		return nil
@@ -246,10 +246,10 @@ func serverAway(ctx context.Context, p *player) error {
 	if lease != nil && env.Unknown(err) {
 		_ = lease.Release(ctx) // there may be nothing to release
 	}
-	if p.Clock.Now() > awayUntil {
+	if p.now() > awayUntil {
 		return p.problem("took longer than all time-outs together")
 	}
-	if err := p.Clock.Sleep(ctx, awayUntil-p.Clock.Now()); err != nil {
+	if err := p.Clock.Sleep(ctx, awayUntil-p.now()); err != nil {
 		return err
 	}
 	lease, err = p.waitFor(ctx, float64(awayUntil)/float64(p.spec.TTL)+2.5)

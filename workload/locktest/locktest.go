@@ -118,7 +118,11 @@ func play(ctx context.Context, w World, c Case, s workload.Spec) error {
 	shared := &stage{}
 	scene := Scene{
 		Topology: s.Topology(), Workers: c.workers, PerHost: s.PerHost,
-		Prepare: func(ctx context.Context, e *env.Env) error { return workload.Setup(ctx, e, s) },
+		Prepare: func(ctx context.Context, e *env.Env) error {
+			err := workload.Setup(ctx, e, s)
+			shared.began = e.Clock.Now()
+			return err
+		},
 		Program: func(ctx context.Context, _ []byte, e *env.Env, _ env.Wire) error {
 			p := &player{Env: e, stage: shared, spec: s}
 			var err error
@@ -138,6 +142,7 @@ func play(ctx context.Context, w World, c Case, s workload.Spec) error {
 // stage is what the players of a scene share. They play one at a time: in
 // cluster/sim only one task runs at any moment.
 type stage struct {
+	began     time.Duration // when all was prepared
 	problems  []error
 	inside    int // players who hold the lock
 	fences    []int64
@@ -176,10 +181,15 @@ func (p *player) instruments() *env.Env {
 	return p.Env
 }
 
+// now is the time since the scene began.
+func (p *player) now() time.Duration { return p.Clock.Now() - p.stage.began }
+
+// past says whether a moment, given in ttls since the start, has passed.
+func (p *player) past(ttls float64) bool { return float64(p.now()) > ttls*float64(p.spec.TTL) }
+
 // at waits until a moment, given in ttls since the start.
 func (p *player) at(ctx context.Context, ttls float64) error {
-	moment := time.Duration(ttls * float64(p.spec.TTL))
-	return p.Clock.Sleep(ctx, moment-p.Clock.Now())
+	return p.Clock.Sleep(ctx, time.Duration(ttls*float64(p.spec.TTL))-p.now())
 }
 
 // take must get the lock at once.
@@ -210,7 +220,7 @@ func (p *player) waitFor(ctx context.Context, ttls float64) (env.Lease, error) {
 		if err == nil {
 			return lease, nil
 		}
-		if float64(p.Clock.Now()) > ttls*float64(p.spec.TTL) {
+		if p.past(ttls) {
 			return nil, p.problem("has not got the lock yet: %w", err)
 		}
 		if err := p.Clock.Sleep(ctx, time.Millisecond); err != nil {
@@ -220,6 +230,6 @@ func (p *player) waitFor(ctx context.Context, ttls float64) (env.Lease, error) {
 }
 
 func (p *player) problem(format string, args ...any) error {
-	who := fmt.Sprintf("worker %d at %.2f ttl ", p.Worker, float64(p.Clock.Now())/float64(p.spec.TTL))
+	who := fmt.Sprintf("worker %d at %.2f ttl ", p.Worker, float64(p.now())/float64(p.spec.TTL))
 	return fmt.Errorf(who+format, args...)
 }

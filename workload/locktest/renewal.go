@@ -85,9 +85,12 @@ func failedRenewal(ctx context.Context, p *player) error {
 		p.stage.freed = true
 		return errors.Join(err, lease.Release(ctx))
 	}
-	for float64(p.Clock.Now()) < 3.9*float64(p.spec.TTL) {
+	if err := p.at(ctx, 0.1); err != nil {
+		return err
+	}
+	for !p.past(3.9) {
 		lease, err := p.lock.Acquire(ctx, key)
-		if err == nil && !p.stage.told && !p.stage.freed && p.Clock.Now() > p.spec.TTL/10 {
+		if err == nil && !p.stage.told && !p.stage.freed {
 			return p.problem("got a lock whose holder has not been told that it is gone")
 		}
 		if err == nil {
