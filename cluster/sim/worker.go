@@ -41,17 +41,18 @@ func (c *simulation) launch(h *home) {
 	h.proc = &process{s: c.s, host: h.host, name: h.host.name}
 	h.host.proc = h.proc
 	shared := &local{s: c.s}
+	database := c.world(h.proc).SQL // one pool of connections per process
 	for _, w := range h.workers {
-		w.launch(shared)
+		w.launch(shared, database)
 	}
 }
 
-func (w *worker) launch(shared *local) {
+func (w *worker) launch(shared *local, database env.SQL) {
 	c, h := w.c, w.home
 	e := c.world(h.proc)
 	e.Clock = &clock{s: c.s, host: h.host}
 	e.Rand = c.stream(streamWorker, uint64(w.number)<<32|uint64(h.starts))
-	e.Local = shared
+	e.Local, e.SQL = shared, database
 	e.Worker, e.Hostname, e.PID, e.Life = w.number, h.host.name, 1, h.starts-1
 	e.Extending = func(string, string) func(time.Duration, error) { return func(time.Duration, error) {} }
 	e.Step = w.step
