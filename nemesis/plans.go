@@ -182,9 +182,18 @@ func oneWay(p Params) []Step {
 	}
 }
 
+// intoWork is how long after its grant a holder is paused: by then it has read
+// the stock, and what it writes when it goes on is worked out from that.
+const intoWork = 20 * time.Millisecond
+
+// atWork pauses a holder in the middle of a long critical section.
+func atWork(p Params) Step {
+	return Step{On: longGrant(p, false), After: intoWork, Fault: histories.Fault{F: histories.Pause, Targets: []string{Holder}}}
+}
+
 func pauseHolder(p Params) []Step {
 	return []Step{
-		on(longGrant(p, false), histories.Fault{F: histories.Pause, Targets: []string{Holder}}),
+		atWork(p),
 		after(p.lease()*13/10, histories.Fault{F: histories.Resume, Targets: []string{Holder}}),
 	}
 }
@@ -204,13 +213,13 @@ func pauseServer(p Params) []Step {
 	}
 }
 
-// pauseNearTTL freezes the holder right after its grant and lets it go on a
-// moment before (or after) its lease ends: the narrowest stale write.
+// pauseNearTTL freezes the holder at its work and lets it go on a moment
+// before (or after) its lease ends: the narrowest stale write.
 func pauseNearTTL(sign time.Duration) func(Params) []Step {
 	return func(p Params) []Step {
 		return []Step{
-			on(longGrant(p, false), histories.Fault{F: histories.Pause, Targets: []string{Holder}}),
-			after(p.TTL+sign*p.TTL/50, histories.Fault{F: histories.Resume, Targets: []string{Holder}}),
+			atWork(p),
+			after(p.TTL+sign*p.TTL/50-intoWork, histories.Fault{F: histories.Resume, Targets: []string{Holder}}),
 		}
 	}
 }
