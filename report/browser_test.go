@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -195,6 +196,12 @@ func (o *opened) key(k string) {
 // sound fails the test if the page made a request or complained.
 func (o *opened) sound() {
 	o.t.Helper()
+	o.soundOn("file://")
+}
+
+// soundOn is sound for a page that came from a server.
+func (o *opened) soundOn(own string) {
+	o.t.Helper()
 	o.settle()
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -202,7 +209,7 @@ func (o *opened) sound() {
 		o.t.Errorf("the console is not clean: %.300s", p)
 	}
 	for _, r := range o.requests {
-		if !strings.HasPrefix(r, "file://") && !strings.HasPrefix(r, "data:") {
+		if !strings.HasPrefix(r, own) && !strings.HasPrefix(r, "data:") {
 			o.t.Errorf("the page asks the network for %s", r)
 		}
 	}
@@ -447,6 +454,34 @@ func TestTheFrameStopsWhatEscapingMissed(t *testing.T) {
 	if got := eval[string](o, `String(window.hacked)`); got != "undefined" {
 		t.Errorf("the policy lets a foreign script run: %s", got)
 	}
+}
+
+func TestTheReportWorksInTheSandboxOfServe(t *testing.T) {
+	server := httptest.NewServer(Handler(os.DirFS(storeOfRuns(t))))
+	defer server.Close()
+	o := openFile(t, server.URL+"/store/"+oldRun+"/report.html")
+	o.ready()
+	o.key("n")
+	if got := o.text("v-property"); got != "oversell" {
+		t.Errorf("n shows %q", got)
+	}
+	if got := eval[string](o, `self.origin`); got != "null" {
+		t.Errorf("a page of the store has the origin %s", got)
+	}
+	o.soundOn(server.URL)
+}
+
+func TestTheListWorksWithoutScript(t *testing.T) {
+	server := httptest.NewServer(Handler(os.DirFS(storeOfRuns(t))))
+	defer server.Close()
+	o := openFile(t, server.URL+"/")
+	o.js(`{ document.querySelector('select[name=design]').value = 'redis-lock'; }`)
+	o.click("form.filter button")
+	o.run(chromedp.WaitReady(chromedp.CSS(`option[selected]`)))
+	if got := eval[string](o, `document.querySelector('tbody').textContent`); !strings.Contains(got, "redis-lock") || strings.Contains(got, "lua-stock") {
+		t.Errorf("the filter lets through %s", got)
+	}
+	o.soundOn(server.URL)
 }
 
 func TestDarkPages(t *testing.T) {

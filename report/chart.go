@@ -5,6 +5,7 @@ import (
 	"html"
 	"html/template"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/lockcheck/lockcheck/checker"
@@ -19,7 +20,8 @@ type chart struct {
 	Unit   string // of the values, in the legend
 	Log    bool   // logarithmic values, in seconds
 	Lines  []line
-	End    int64 // ns
+	From   int64 // ns: what is drawn
+	End    int64
 	Bands  []band
 	Below  bool // shade what lies below zero
 	Shaded string
@@ -84,7 +86,8 @@ func (c chart) extent() (lo, hi float64) {
 }
 
 func (c chart) x(at int64) float64 {
-	return chartLeft + chartInnerWidth*float64(at)/math.Max(1, float64(c.End))
+	share := float64(at-c.From) / math.Max(1, float64(c.End-c.From))
+	return chartLeft + chartInnerWidth*math.Min(1, math.Max(0, share))
 }
 
 func (c chart) y(v, lo, hi float64) float64 {
@@ -97,6 +100,9 @@ func (c chart) y(v, lo, hi float64) float64 {
 // bands shades the faults behind the lines.
 func (c chart) bands(b *strings.Builder) {
 	for _, f := range c.Bands {
+		if f.To < c.From || f.From > c.End || f.F == histories.Healthy {
+			continue
+		}
 		from, to := c.x(f.From), c.x(f.To)
 		class := "fault"
 		if f.Moment {
@@ -114,9 +120,10 @@ func (c chart) axes(b *strings.Builder, lo, hi float64) {
 		fmt.Fprintf(b, `<path class="grid" d="M%d %.1fH%d"/><text class="tick" x="%d" y="%.1f" text-anchor="end">%s</text>`,
 			chartLeft, y, chartRight, chartLeft-6, y+3.5, html.EscapeString(c.label(v)))
 	}
-	step := niceStep(float64(c.End)/1e9, 7)
-	for s := 0.0; s <= float64(c.End)/1e9; s += step {
-		fmt.Fprintf(b, `<text class="tick" x="%.1f" y="%d" text-anchor="middle">%s s</text>`, c.x(int64(s*1e9)), chartBottom+16, digits(s))
+	from, to := float64(c.From)/1e9, float64(c.End)/1e9
+	step := niceStep(to-from, 7)
+	for s := math.Ceil(from/step) * step; s <= to; s += step {
+		fmt.Fprintf(b, `<text class="tick" x="%.1f" y="%d" text-anchor="middle">%s s</text>`, c.x(int64(s*1e9)), chartBottom+16, strconv.FormatFloat(s, 'f', decimals(step), 64))
 	}
 }
 
@@ -142,6 +149,9 @@ func (c chart) ticks(lo, hi float64) []float64 {
 	}
 	return list
 }
+
+// decimals is how many decimals tell values apart that differ by a step.
+func decimals(step float64) int { return max(0, int(math.Ceil(-math.Log10(step)-1e-9))) }
 
 // niceStep is 1, 2 or 5 times a power of ten, so that n steps or fewer cover
 // a range.
@@ -192,7 +202,7 @@ func (c chart) path(l line, y func(float64) float64) string {
 func chartsOf(h *histories.History, v *checker.Verdict, bands []band) (stock, speed []chart) {
 	ledgers, _ := ledgersOf(h, v.Violations)
 	for _, l := range ledgers {
-		stock = append(stock, l.chart(h.End, bands))
+		stock = append(stock, l.chart(bands))
 	}
 	sold, refused, unknown := rates(h)
 	speed = append(speed, chart{
@@ -215,9 +225,10 @@ func chartsOf(h *histories.History, v *checker.Verdict, bands []band) (stock, sp
 }
 
 // chart draws a ledger.
-func (l ledger) chart(end int64, bands []band) chart {
+func (l ledger) chart(bands []band) chart {
+	margin := max(1, (l.Last-l.First)/20)
 	c := chart{
-		Title: l.Key, Unit: "units", End: end, Bands: bands, Below: true,
+		Title: l.Key, Unit: "units", From: max(0, l.First-margin), End: l.Last + margin, Bands: bands, Below: true,
 		Text: balance(checker.Counts{Sold: l.Sold, Had: l.Had, Oversold: max(0, l.Sold-l.Had)}),
 		Lines: []line{
 			{Name: "stock, as the store said", Points: l.Stock, Steps: true, Look: 1},

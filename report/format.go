@@ -49,6 +49,9 @@ func span(ns int64) string {
 
 // digits writes a number below 1000 with three digits, and larger ones whole.
 func digits(x float64) string {
+	if x == 0 {
+		x = 0 // and not -0
+	}
 	switch abs := math.Abs(x); {
 	case abs < 9.995:
 		return trimZeros(strconv.FormatFloat(x, 'f', 2, 64))

@@ -80,6 +80,7 @@ func lateRun() Run {
 	return Run{Header: w.h.Header, History: &w.h, Verdict: &checker.Verdict{
 		Outcome: checker.Invalid, Levels: map[checker.Level]checker.Outcome{checker.LockLevel: checker.Valid, checker.UseLevel: checker.Invalid},
 		Results: []checker.Result{{Property: checker.StaleWrite, Level: checker.UseLevel, Outcome: checker.Invalid, Count: 1}},
+		Counts:  checker.Counts{Ops: 2, Grants: 1, Outcomes: map[string]int{"acquire ok": 1, "write ok": 1}},
 		Violations: []checker.Violation{{
 			Property: checker.StaleWrite, Level: checker.UseLevel, Key: "sku-1", Summary: "worker 2 wrote sku-1 1.1 s after its hold of stock:sku-1 had ended",
 			Cause: checker.LeaseRanOut, Because: "worker-2 was paused from 4.1 s to 8.1 s; its lease ended at 7.0 s",

@@ -11,6 +11,13 @@ import (
 	"github.com/lockcheck/lockcheck/checker"
 )
 
+// MatrixFile and IndexFile are the names under which a store keeps a matrix
+// and its page, in a folder of their own beside the runs.
+const (
+	MatrixFile = "matrix.json"
+	IndexFile  = "index.html"
+)
+
 // Matrix is the result of many cells: designs × nemeses. It is what a nightly
 // run reports, keeps, merges with the results of others, and compares with
 // the night before.

@@ -161,9 +161,20 @@ func (p *picture) operations(workers []histories.Process, evidence []*histories.
 		if op.F == histories.Acquire && op.Return != histories.Never {
 			at = op.Return
 		}
-		p.rows[i].cells[p.column(at)] = letter
+		p.put(i, p.column(at), letter)
 		if word := string(letter) + " " + op.F; !slices.Contains(p.legend, word) {
 			p.legend = append(p.legend, word)
+		}
+	}
+}
+
+// put writes a letter, or beside it if another operation is there already.
+func (p *picture) put(row, column int, letter rune) {
+	cells := p.rows[row].cells
+	for c := column; c < min(column+4, len(cells)); c++ {
+		if cells[c] == '-' || cells[c] == '=' || cells[c] == '!' {
+			cells[c] = letter
+			return
 		}
 	}
 }

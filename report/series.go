@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
@@ -90,12 +91,13 @@ func quantile(sorted []int64, q float64) int64 {
 // ledger is the stock of one key over time, as the store told it and as the
 // accepted orders leave it.
 type ledger struct {
-	Key     string
-	Had     int64
-	Stock   []point // what the store answered
-	Orders  []point // what there was at first, minus the units of accepted orders
-	Sold    int64
-	Audited bool
+	Key    string
+	Had    int64
+	Stock  []point // what the store answered
+	Orders []point // what there was at first, minus the units of accepted orders
+	Sold   int64
+
+	First, Last int64 // ns: when it was read or changed first and last, before the audit
 }
 
 // maxLedgers is how many keys a page draws.
@@ -113,7 +115,7 @@ func ledgersOf(h *histories.History, violations []checker.Violation) (list []led
 			index[key] = i
 			had := h.Header.StockOf(key)
 			start := point{0, float64(had)}
-			all = append(all, ledger{Key: key, Had: had, Stock: []point{start}, Orders: []point{start}})
+			all = append(all, ledger{Key: key, Had: had, Stock: []point{start}, Orders: []point{start}, First: math.MaxInt64})
 		}
 		return &all[i]
 	}
@@ -148,6 +150,7 @@ func byReturn(h *histories.History) []int {
 // enter takes one answered operation into its ledger.
 func enter(find func(string) *ledger, op *histories.Op) {
 	l := find(op.Key)
+	l.First, l.Last = min(l.First, op.Call), max(l.Last, op.Return)
 	if n, told := stockTold(op); told {
 		l.Stock = append(l.Stock, point{op.Return, float64(n)})
 	}
@@ -167,7 +170,7 @@ func stockTold(op *histories.Op) (int64, bool) {
 
 // settle takes the audit into a ledger: the last word on stock and orders.
 func settle(l *ledger, e histories.Event) {
-	l.Audited = true
+	l.First, l.Last = min(l.First, e.Time), max(l.Last, min(l.First, e.Time))
 	if e.Value.Known {
 		l.Stock = append(l.Stock, point{e.Time, float64(e.Value.N)})
 	}

@@ -49,6 +49,7 @@ func storeOfRuns(t *testing.T) string {
 	save(oldRun, failoverRun())
 	save(newRun, validRun())
 	write(filepath.Join(store, brokenRun, "history.jsonl"), []byte("{}\n"))
+	write(filepath.Join(store, "20261205T080000.000Z-table", "matrix.json"), []byte("{}"))
 	write(filepath.Join(store, ".hidden", "verdict.json"), []byte(secret))
 	write(filepath.Join(store, newRun, ".env"), []byte(secret))
 	write(filepath.Join(base, "secret.txt"), []byte(secret))
@@ -240,6 +241,9 @@ func TestTheListIsNewestFirstAndFiltered(t *testing.T) {
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Errorf("(-want +got)\n%s", d)
 			}
+			if !strings.Contains(body, `<a href="/store/20261205T080000.000Z-table/index.html">2026-12-05 08:00:00</a>`) {
+				t.Error("the list does not link to the table")
+			}
 			if strings.Contains(body, "evil") || strings.Contains(body, "latest") {
 				t.Error("the list shows a link")
 			}
@@ -285,7 +289,7 @@ func TestPlainFSIsAFileSystemOfItsOwn(t *testing.T) {
 		return err
 	})
 	want := []string{
-		oldRun + "/history.jsonl", oldRun + "/report.html", oldRun + "/verdict.json",
+		oldRun + "/history.jsonl", oldRun + "/report.html", oldRun + "/verdict.json", "20261205T080000.000Z-table/matrix.json",
 		newRun + "/history.jsonl", newRun + "/report.html", newRun + "/verdict.json", brokenRun + "/history.jsonl",
 	}
 	if d := cmp.Diff(want, got); d != "" || err != nil {

@@ -140,7 +140,7 @@ type listPage struct {
 	Designs, Nemeses, Verdicts []string
 	Page, Pages                int
 	Earlier, Later             string // addresses of the pages beside this one
-	Matrix                     bool   // the store has an index.html
+	Tables                     []table
 }
 
 // perPage is how many runs one page lists.
@@ -160,13 +160,36 @@ func (s *server) list(w http.ResponseWriter, r *http.Request) {
 		return !matches(p.Design, run.Design) || !matches(p.Nemesis, run.Nemesis) || !matches(p.Verdict, string(run.Outcome()))
 	})
 	p.turnTo(q.Get("page"), r)
-	_, err = s.store.Stat("index.html")
-	p.Matrix = err == nil
+	p.Tables = s.tables()
 	if p.frame, err = ownFrame(); err != nil {
 		http.Error(w, "the page could not be made", http.StatusInternalServerError)
 		return
 	}
 	s.page(w, "list.html", p, p.frame)
+}
+
+// table is a folder of the store with a matrix.
+type table struct {
+	Name    string
+	Started time.Time
+}
+
+// maxTables is how many tables a list links to.
+const maxTables = 10
+
+// tables are the newest matrices of the store.
+func (s *server) tables() []table {
+	entries, err := s.store.ReadDir(".")
+	if err != nil {
+		return nil
+	}
+	var list []table
+	for _, e := range slices.Backward(entries) { // names begin with the time
+		if _, err := s.store.Stat(e.Name() + "/" + MatrixFile); err == nil && len(list) < maxTables {
+			list = append(list, table{e.Name(), when(e.Name(), Document{})})
+		}
+	}
+	return list
 }
 
 func matches(filter, value string) bool { return filter == "" || filter == value }

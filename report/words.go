@@ -114,10 +114,10 @@ func facts(op *histories.Op) []string {
 func markText(e histories.Event) string {
 	parts := []string{e.F}
 	switch {
-	case len(e.Targets) > 0:
-		parts = append(parts, shorten(strings.Join(e.Targets, ", "), 60))
 	case e.Fault != nil && len(e.Fault.From) > 0:
 		parts = append(parts, cutText(*e.Fault))
+	case len(e.Targets) > 0:
+		parts = append(parts, shorten(strings.Join(e.Targets, ", "), 60))
 	case e.F == histories.Phase:
 		return e.Note
 	}
@@ -135,7 +135,7 @@ func markText(e histories.Event) string {
 
 // cutText says which links a partition cuts.
 func cutText(f histories.Fault) string {
-	arrow := " | "
+	arrow := " from "
 	if f.OneWay {
 		arrow = " → "
 	}
@@ -197,6 +197,8 @@ func levelText(level checker.Level, v *checker.Verdict) string {
 		return strings.Join(broken, "; ")
 	case len(open) > 0:
 		return strings.Join(open, "; ")
+	case v.Levels[level] == checker.Valid && level != checker.BusinessLevel && v.Counts.Grants == 0:
+		return "no lock was taken"
 	case v.Levels[level] == checker.Valid:
 		return guards[level]
 	}

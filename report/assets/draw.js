@@ -145,14 +145,17 @@ function plate(g, text, x, y, w) {
 
 function drawWorker(g, l, y) {
   if (run.windows) drawBuckets(g, l, y);
-  for (const b of l.pauses) {
-    const x = Math.max(view.gutter, px(b.from / MICRO)), w = Math.max(1.5, Math.min(view.width, px(b.to / MICRO)) - x);
-    if (x > view.width || w < 0) continue;
-    hatch(g, x, y + 1, w, l.height - 2, colours.paused, 6);
-    plate(g, b.label, x, y + l.height - 8, w);
-  }
   drawHolds(g, l, y);
   drawOps(g, l, y);
+  for (const b of l.pauses) drawPause(g, l, b, y);
+}
+// drawPause hatches the time in which the worker itself was hit.
+function drawPause(g, l, b, y) {
+  const x = Math.max(view.gutter, px(b.from / MICRO)), to = Math.min(view.width, px(b.to / MICRO));
+  if (x > view.width || to < view.gutter) return;
+  const w = Math.max(1.5, to - x), wide = g.measureText(b.label).width + 8;
+  hatch(g, x, y + 1, w, l.height - 2, colours.paused, 9);
+  if (w > wide + 20) plate(g, b.label, x + (w - wide) / 2, y + 19, wide + 4);
 }
 
 // drawHolds draws what the worker believed, and below it the server's lease.
@@ -172,7 +175,7 @@ function drawHolds(g, l, y) {
     g.lineWidth = view.hold === h ? 2 : 1;
     g.strokeRect(x + 0.5, y + 9.5, w - 1, 19);
     g.lineWidth = 1;
-    label(g, 'holds ' + h.key, Math.max(x, view.gutter), y + 19, x + w - Math.max(x, view.gutter), colours.onhold);
+    if (w > 70) label(g, 'holds ' + h.key, Math.max(x, view.gutter), y + 19, x + w - Math.max(x, view.gutter), colours.onhold);
     if (h.lease) drawLease(g, h, y);
   }
 }
@@ -225,9 +228,10 @@ function drawOps(g, l, y) {
     last.set(lane, Math.floor(x));
     drawOp(g, i, x, y, w);
   }
+  const taken = [];
   for (let k = lo; k < hi; k++) {
     const i = l.ops.items[k];
-    if (view.evidence.has(i) || i === view.selected) markOp(g, i, y);
+    if (view.evidence.has(i) || i === view.selected) markOp(g, i, y, taken);
   }
 }
 function drawOp(g, i, x, y, w) {
@@ -238,7 +242,10 @@ function drawOp(g, i, x, y, w) {
   if (f === 'read' && w > 4) { g.fillStyle = colours.paper; g.fillRect(x, y + top, w, height); g.lineWidth = 1.5; g.strokeRect(x + 0.75, y + top + 0.75, w - 1.5, height - 1.5); g.lineWidth = 1; }
   else g.fillRect(x, y + top, w, height);
   if (outcome === INFO && w > 12) hatch(g, x, y + top, w, height, colours.paper, 5);
-  if (f !== 'sell' && w > 34) label(g, caption(i, f, outcome), Math.max(x, view.gutter), y + top + height / 2, x + w - Math.max(x, view.gutter), f === 'read' ? colours.ink : f === 'write' && outcome === OK ? colours.paper : '#14171b');
+  const text = f !== 'sell' && w > 34 ? caption(i, f, outcome) : '';
+  if (!text || g.measureText(text).width + 12 > w) return;
+  if (outcome === INFO) plate(g, text, Math.max(x, view.gutter) + 2, y + top + height / 2, x + w - Math.max(x, view.gutter));
+  else label(g, text, Math.max(x, view.gutter), y + top + height / 2, x + w - Math.max(x, view.gutter), f === 'read' ? colours.ink : f === 'write' && outcome === OK ? colours.paper : '#14171b');
 }
 function caption(i, f, outcome) {
   if (outcome !== OK) return f + ': ' + OUTCOMES[outcome];
@@ -246,8 +253,9 @@ function caption(i, f, outcome) {
   return left !== undefined ? `${f} → ${left} left` : value !== undefined ? `${f} ${value}` : f;
 }
 
-// markOp rings evidence with its number, and the operation in hand.
-function markOp(g, i, y) {
+// markOp rings evidence with its number, and the operation in hand. taken are
+// the places of numbers in this lane: they stand beside each other.
+function markOp(g, i, y, taken) {
   const [top, height] = shapes[ops.f(i)] || [11, 16], number = view.evidence.get(i);
   const x = px(ops.call[i]), w = Math.max(3, Math.min(view.width + 9, px(ops.ret[i])) - x);
   if (x + w < view.gutter) return;
@@ -256,7 +264,9 @@ function markOp(g, i, y) {
   g.strokeRect(x - 1.5, y + top - 1.5, w + 3, height + 3);
   g.lineWidth = 1;
   if (!number) return;
-  const at = Math.max(view.gutter + 8, x - 1);
+  let at = Math.max(view.gutter + 8, x - 1);
+  while (taken.some(t => Math.abs(t - at) < 15)) at += 4;
+  taken.push(at);
   g.fillStyle = colours.over;
   g.beginPath();
   g.arc(at, y + 8, 7.5, 0, 7);

@@ -62,7 +62,7 @@ const scrollLanes = by => { $('scroll').scrollTop += by; };
 const keys = {
   '+': () => zoom(0.6), '=': () => zoom(0.6), '-': () => zoom(1 / 0.6), '−': () => zoom(1 / 0.6), '0': () => show(0, END),
   ArrowLeft: () => pan(-0.15), ArrowRight: () => pan(0.15), ArrowUp: () => scrollLanes(-WORKER_LANE), ArrowDown: () => scrollLanes(WORKER_LANE),
-  n: () => goTo(view.violation + 1), p: () => goTo(view.violation - 1), f: focusViolation,
+  z: closer, n: () => goTo(view.violation + 1), p: () => goTo(view.violation - 1), f: focusViolation,
   ',': () => nextOp(-1), '.': () => nextOp(1), Escape: () => { view.selected = -1; view.hold = null; tellDetails(); redraw(); },
 };
 // Arrows and the full stop scroll and search elsewhere on a page, so these
@@ -126,6 +126,7 @@ function listenTools() {
   on('right', () => pan(0.3));
   on('whole', keys['0']);
   on('focus', focusViolation);
+  on('closer', closer);
   if ($('next')) { on('next', keys.n); on('previous', keys.p); }
   $('key').addEventListener('input', e => { view.key = e.target.value.trim(); redraw(); });
   $('workers').addEventListener('input', e => {

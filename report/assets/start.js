@@ -18,7 +18,7 @@ async function start() {
   if (run.windows) view.mostInBucket = ops.columns['bucket-count'].reduce((a, b) => Math.max(a, b), 1);
   $('stage').hidden = false;
   for (const id of ['next', 'previous']) if ($(id)) $(id).hidden = run.violations.length < 2;
-  $('focus').hidden = !run.violations.length;
+  $('focus').hidden = $('closer').hidden = !run.violations.length;
   readColours();
   listenKeys();
   listenPointer();

@@ -14,7 +14,6 @@ function tellViolation() {
   const v = run.violations[view.violation];
   const say = (id, text) => { $(id).textContent = text; };
   say('v-property', v.property);
-  say('v-word', v.property);
   say('v-key', v.key);
   say('v-summary', v.summary);
   say('v-cause', v.cause);
@@ -37,7 +36,8 @@ function tellViolation() {
 
 // tellRange says which stretch of time is shown.
 function tellRange() {
-  $('range').textContent = `${clock(Math.max(0, Math.round(view.from)))} – ${clock(Math.min(END, Math.round(view.to)))} (${span(view.to - view.from)})`;
+  const fine = view.to - view.from < 10000 ? 6 : 3, at = us => (us / 1e6).toFixed(fine) + ' s';
+  $('range').textContent = `${at(Math.max(0, view.from))} – ${at(Math.min(END, view.to))} (${span(view.to - view.from)})`;
 }
 
 // line is an operation in one line.

@@ -145,6 +145,12 @@ function goTo(number) {
   tellViolation();
   tellDetails();
 }
+// closer shows nothing but the violation itself.
+function closer() {
+  if (view.violation < 0) return;
+  const v = run.violations[view.violation], from = v.from / MICRO, to = v.to / MICRO;
+  show(from - Math.max(LEAST, (to - from) / 2), to + Math.max(LEAST, (to - from) / 2));
+}
 function focusViolation() {
   if (view.violation < 0) return show(0, END);
   const v = run.violations[view.violation], from = v.viewFrom / MICRO, to = v.viewTo / MICRO;
