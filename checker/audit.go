@@ -19,14 +19,7 @@ func (r *run) oversell(k *keyed) {
 	if over <= 0 {
 		return
 	}
-	var sold int64
-	var past []promise
-	all := b.promises(k)
-	for _, p := range all {
-		if sold += p.units; sold > b.limit() {
-			past = append(past, p)
-		}
-	}
+	all, past := b.tooMany(k)
 	v := Violation{Property: Oversell, Units: over}
 	v.From, v.To = min(past[0].at, r.h.End), min(past[len(past)-1].at, r.h.End)
 	v.Workers, v.Ops = culprits(past)
@@ -36,7 +29,23 @@ func (r *run) oversell(k *keyed) {
 		v.Evidence = r.saleEvidence(rival, past[0].op)
 		v.Faults = r.during(since(rival, v.From), v.To)
 		v.Cause, v.Because = r.whyOversold(k, rival, past[0].op)
+		if v.Cause == CauseUnknown {
+			v.Cause, v.Because = r.whySameUnit(k)
+		}
 	})
+}
+
+// tooMany are all promises, and those of them by which more was sold than
+// existed.
+func (b *books) tooMany(k *keyed) (all, past []promise) {
+	var sold int64
+	all = b.promises(k)
+	for _, p := range all {
+		if sold += p.units; sold > b.limit() {
+			past = append(past, p)
+		}
+	}
+	return all, past
 }
 
 // maxCulprits bounds the operations that one violation names.
@@ -161,8 +170,11 @@ func whyTwice(ops []*histories.Op) (Cause, string) {
 			return RetriedBlind, sprintf("op %d had an unknown outcome, and %s tried the same order again with op %d", op.ID, workerName(ops[i+1].Process), ops[i+1].ID)
 		}
 	}
-	if len(ops) == 1 && ops[0].Outcome == histories.Info {
-		return RetriedBlind, sprintf("op %d had an unknown outcome and acted more than once", ops[0].ID)
+	switch {
+	case len(ops) == 1:
+		return RetriedBlind, sprintf("op %d acted more than once: something repeated a request that had no answer", ops[0].ID)
+	case len(ops) > 1 && ops[1].Call < ops[0].Return:
+		return NotAtomic, sprintf("%s and %s both were at it %s", workerName(ops[0].Process), workerName(ops[1].Process), span(ops[1].Call, min(ops[0].Return, ops[1].Return)))
 	}
 	return CauseUnknown, ""
 }

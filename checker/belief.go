@@ -36,7 +36,8 @@ type hold struct {
 	resumed  *histories.Op // the late extend that revived it, nil if it is the first span
 	from, to int64
 	why      ending
-	release  *histories.Op // of byRelease
+	release  *histories.Op   // of byRelease
+	inner    []*histories.Op // grants to the same worker inside it, of a reentrant lock
 }
 
 func (h *hold) worker() histories.Process { return h.acquire.Process }
@@ -100,10 +101,11 @@ const maxHolds = 8
 func (b *believer) acquire(op *histories.Op) {
 	b.forget(op.Call)
 	if n := len(b.open); n > 0 && b.spec.Reentrant {
-		inner := &b.open[n-1]
-		inner.depth++
-		if op.Until.Known && inner.until != histories.Never {
-			inner.until = max(inner.until, op.Until.N)
+		outer := &b.open[n-1]
+		outer.depth++
+		outer.inner = append(outer.inner, op)
+		if op.Until.Known && outer.until != histories.Never {
+			outer.until = max(outer.until, op.Until.N)
 		}
 		return
 	}

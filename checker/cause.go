@@ -230,20 +230,23 @@ func splitsWorkers(f *fault) bool {
 // whyMadeUp tells whether one of the two was granted a lock by nobody: while
 // it was cut off from the lock service, or that was down.
 func (r *run) whyMadeUp(a, b *hold) (Cause, string) {
-	for _, h := range []*hold{b, a} {
-		at := h.from
-		cut := r.find(histories.Partition, at, at, func(f *fault) bool { return splitsWorkers(f) })
-		if cut == nil {
-			cut = r.find(histories.Kill, at, at, func(f *fault) bool { return f.server })
-		}
-		if cut == nil {
-			cut = r.find(histories.Loss, at, at, nil)
-		}
-		if cut != nil {
-			return FailedOpen, sprintf("%s went on at %s although %s", workerName(h.worker()), moment(at), faultStory(cut))
-		}
+	// Who made a grant up had waited in vain for a real one.
+	h := b
+	if a.acquire.Return-a.acquire.Call > b.acquire.Return-b.acquire.Call {
+		h = a
 	}
-	return CauseUnknown, ""
+	from, to := h.acquire.Call, h.from
+	cut := r.find(histories.Partition, from, to, splitsWorkers)
+	if cut == nil {
+		cut = r.find(histories.Kill, from, to, func(f *fault) bool { return f.server })
+	}
+	if cut == nil {
+		cut = r.find(histories.Loss, from, to, nil)
+	}
+	if cut == nil {
+		return CauseUnknown, ""
+	}
+	return FailedOpen, sprintf("%s went on at %s although %s", workerName(h.worker()), moment(h.from), faultStory(cut))
 }
 
 // whyStale explains why a worker wrote after its hold.

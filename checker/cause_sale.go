@@ -37,6 +37,23 @@ func (r *run) whyOversold(k *keyed, a, b *histories.Op) (Cause, string) {
 	return CauseUnknown, ""
 }
 
+// whySameUnit explains how some sales of a key took the same unit: the first
+// two that say the same number was left, or the first sale too many and its
+// rival. If there are none, the store may have forgotten sales.
+func (r *run) whySameUnit(k *keyed) (Cause, string) {
+	if later, first := sameLeft(k.stock); len(later) > 0 {
+		if cause, because := r.whyOversold(k, first, later[0]); cause != CauseUnknown {
+			return cause, because
+		}
+	}
+	if all, past := k.books.tooMany(k); len(past) > 0 {
+		if cause, because := r.whyOversold(k, rivalOf(past[0], all), past[0].op); cause != CauseUnknown {
+			return cause, because
+		}
+	}
+	return r.whyLost(0, r.h.End)
+}
+
 // whyResumed tells whether one of two sells went on under a lease that had
 // ended and was taken anew.
 func (r *run) whyResumed(sells ...*histories.Op) (Cause, string) {

@@ -160,8 +160,9 @@ func (r *run) notLinearizable(k *keyed, p Property, c *contradiction) {
 		}
 		if len(sells) == 2 {
 			v.Cause, v.Because = r.whyOversold(k, sells[0], sells[1])
-		} else if p == StockNotLinearizable {
-			v.Cause, v.Because = r.whyLost(0, v.To)
+		}
+		if p == StockNotLinearizable && v.Cause == CauseUnknown {
+			v.Cause, v.Because = r.whySameUnit(k)
 		}
 	})
 }

@@ -62,7 +62,7 @@ const longFault = int64(time.Second)
 func (r *run) meant(f *fault, t traffic) string {
 	what := t.what
 	switch {
-	case f.event.Proof == "":
+	case f.event.Fault != nil && f.event.Proof == "": // what was not injected was seen to happen
 		return sprintf("nothing showed that a fault bit: %s", faultStory(f))
 	case t.first > f.from:
 		return sprintf("no %s before a fault: %s", what, faultStory(f))
