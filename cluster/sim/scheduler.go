@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -224,64 +223,6 @@ func (s *scheduler) fail(err error) {
 	if s.err == nil {
 		s.err = err
 	}
-}
-
-// Errors with which a run ends that cannot go on.
-var (
-	// ErrDeadlock: every task sleeps for ever.
-	ErrDeadlock = errors.New("deadlock")
-	// ErrNoProgress: a task runs on and on without letting time pass.
-	ErrNoProgress = errors.New("no time passes")
-)
-
-// StuckError says which task ended a run, and what it was doing.
-type StuckError struct {
-	Task  string // "worker-3"
-	Doing string // "acquire of lock:sku-1 (op 42), waiting for GET lock:sku-1 from redis-1"
-	Err   error  // ErrDeadlock, ErrNoProgress or what it panicked with
-	Stack string // of a panic
-}
-
-func (e *StuckError) Error() string {
-	return fmt.Sprintf("%s, in %s: %v", e.Task, e.Doing, e.Err)
-}
-
-func (e *StuckError) Unwrap() error { return e.Err }
-
-func (s *scheduler) deadlock() error {
-	var errs []error
-	for _, t := range s.tasks {
-		errs = append(errs, &StuckError{Task: t.name, Doing: t.doing(), Err: fmt.Errorf("%w: nothing will wake it", ErrDeadlock)})
-	}
-	if errs == nil {
-		errs = append(errs, ErrDeadlock)
-	}
-	return errors.Join(errs...)
-}
-
-// stuck answers an error if all of tasks sleep and none will be woken.
-func (s *scheduler) stuck(tasks []*task) error {
-	for _, t := range tasks {
-		if !t.parked || t.until-s.now < forever/2 || t.proc.paused {
-			return nil
-		}
-	}
-	var errs []error
-	for _, t := range tasks {
-		errs = append(errs, &StuckError{Task: t.name, Doing: t.doing(), Err: fmt.Errorf("%w: every worker sleeps for ever", ErrDeadlock)})
-	}
-	return errors.Join(errs...)
-}
-
-func (s *scheduler) noTimePasses(e *event) error {
-	if e.task == nil {
-		return fmt.Errorf("%w: %d events at %v", ErrNoProgress, s.instant, s.now)
-	}
-	return s.spinning(e.task, fmt.Sprintf("it was woken again and again at %v", s.now))
-}
-
-func (s *scheduler) spinning(t *task, how string) error {
-	return &StuckError{Task: t.name, Doing: t.doing(), Err: fmt.Errorf("%w: %s", ErrNoProgress, how)}
 }
 
 // wait parks the current task until something wakes it, until the moment

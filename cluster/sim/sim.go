@@ -10,15 +10,25 @@
 //
 //	scheduler, task, process   virtual time; coroutines; what pauses and dies together
 //	network, conn              packets and links; TCP connections
-//	client, failover, slots    what a client library does: pool, Sentinel, Cluster
-//	node, replication, disk    a Redis server around its keyspace
-//	sentinel, election         three Sentinels
-//	shard                      a Redis Cluster
+//	client, follow, slotclient what a client library does: pool, Sentinel, Cluster
+//	daemon, node, replication  a Redis server around its keyspace
+//	sentinel, election, config three Sentinels
+//	member, gossip, takeover   a Redis Cluster
+//	broker, sqlserver          the message queue and the SQL server
 //	worker, clock, local       the world of one worker
 //	simulation, inject, proof  the cluster as the director sees it
 //
-// Start with New. What the model knows about real Redis and leaves out is in
-// docs/simulation.md.
+// What is simpler than in reality: a server takes no time for a command, and
+// is never short of memory or connections; Sentinels talk to each other
+// directly rather than through the servers that they watch; members of a
+// Redis Cluster have fixed slots; a full resync takes 30 ms; a request that a
+// cut held back arrives at most a second after healing, or never; where a
+// worker's links lose packets the connection is stuck, as behind a proxy that
+// swallows them, while servers send them to each other again; a machine that
+// goes down comes back at once when it is started. What fails only a little
+// (a slow disk, half a network card) is not modelled.
+//
+// Start with New.
 package sim
 
 import (
