@@ -62,7 +62,7 @@ var Catalogue = []Nemesis{
 		Summary: "freeze a worker inside its critical section beyond the ttl, its renewals only, or a server",
 		Variants: []Variant{
 			{Name: "pause-holder", Plan: pauseHolder},
-			{Name: "pause-renewals", Fits: hasLease, Plan: pauseRenewals},
+			{Name: "pause-renewals", Fits: renews, Plan: pauseRenewals},
 			{Name: "pause-server", Fits: hasServer, Plan: pauseServer},
 			{Name: "pause-before-ttl", Fits: hasLease, Plan: pauseNearTTL(-1)},
 			{Name: "pause-after-ttl", Fits: hasLease, Plan: pauseNearTTL(+1)},
@@ -123,6 +123,7 @@ func onlySQL(p Params) bool       { return p.Servers == 0 && p.SQL }
 func waits(p Params) bool         { return p.Waits }
 func doesNotWait(p Params) bool   { return !p.Waits }
 func hasLease(p Params) bool      { return p.TTL > 0 }
+func renews(p Params) bool        { return p.Renews }
 
 func need(fits func(Params) bool, why string) func(Params) error {
 	return func(p Params) error {

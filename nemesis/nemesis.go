@@ -35,6 +35,7 @@ type Params struct {
 	Replicas  bool   // the lock service has replicas and fails over
 	SQL       bool   // there is a SQL server
 	Lockless  bool   // the design takes no lock: faults aim at sales
+	Renews    bool   // its lock is renewed in the background
 	Waits     bool   // a grant waits for a replica: cutting all of them off stops the grants
 	Only      string // play only the variant of this name, for nemeses that have several
 	Rand      *rand.Rand
