@@ -3,6 +3,7 @@ package workload
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/workload/env"
@@ -31,7 +32,7 @@ func Audit(ctx context.Context, e *env.Env, s Spec, keys []string) ([]histories.
 	ledger := s.ledger()
 	events := make([]histories.Event, 0, len(keys))
 	for _, key := range keys {
-		units, orders, err := ledger.audit(ctx, e, key)
+		units, orders, err := auditKey(ctx, e, ledger, key)
 		if err != nil {
 			return events, fmt.Errorf("audit %s: %w", key, err)
 		}
@@ -41,4 +42,20 @@ func Audit(ctx context.Context, e *env.Env, s Spec, keys []string) ([]histories.
 		})
 	}
 	return events, nil
+}
+
+// auditTries bounds how often a key is read again: a connection of the
+// director may have broken with its server long before it is next used.
+const auditTries = 5
+
+func auditKey(ctx context.Context, e *env.Env, ledger books, key string) (units int64, orders []histories.Order, err error) {
+	for try := range auditTries {
+		if units, orders, err = ledger.audit(ctx, e, key); err == nil {
+			return units, orders, nil
+		}
+		if e.Clock.Sleep(ctx, time.Duration(try)*100*time.Millisecond) != nil {
+			break
+		}
+	}
+	return 0, nil, err
 }
