@@ -18,17 +18,7 @@
 //	worker, clock, local       the world of one worker
 //	simulation, inject, proof  the cluster as the director sees it
 //
-// What is simpler than in reality: a server takes no time for a command, and
-// is never short of memory or connections; Sentinels talk to each other
-// directly rather than through the servers that they watch; members of a
-// Redis Cluster have fixed slots; a full resync takes 30 ms; a request that a
-// cut held back arrives at most a second after healing, or never; where a
-// worker's links lose packets the connection is stuck, as behind a proxy that
-// swallows them, while servers send them to each other again; a machine that
-// goes down comes back at once when it is started. What fails only a little
-// (a slow disk, half a network card) is not modelled.
-//
-// Start with New.
+// Start with New. What is simpler than in reality stands at Provider.
 package sim
 
 import (
@@ -48,6 +38,16 @@ type Config struct {
 }
 
 // Provider lends simulated clusters, as many at once as one likes.
+//
+// What is simpler than in reality: a server takes no time for a command, and
+// is never short of memory or connections; Sentinels talk to each other
+// directly rather than through the servers that they watch; members of a
+// Redis Cluster have fixed slots; a full resync takes 30 ms; a request that a
+// cut held back arrives at most a second after healing, or never; where a
+// worker's links lose packets the connection is stuck, as behind a proxy that
+// swallows them, while servers send them to each other again; a machine that
+// goes down comes back at once when it is started. What fails only a little
+// (a slow disk, half a network card) is not modelled.
 type Provider struct{ config Config }
 
 var _ cluster.Provider = (*Provider)(nil)
