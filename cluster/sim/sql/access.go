@@ -21,7 +21,7 @@ const (
 	nothing           // the condition can never be met: nothing is read or locked
 	point             // one row by a unique key
 	ref               // rows by an index, or its first columns
-	span1             // a range of the primary key
+	between           // a range of the primary key
 )
 
 // bound is one end of a range.
@@ -218,7 +218,7 @@ func (x *index) partly(terms []term) (plan, bool) {
 		}
 		return p, true
 	}
-	p.how = span1
+	p.how = between
 	for _, t := range terms {
 		if t.column == x.columns[0] {
 			p.narrow(t)
@@ -275,9 +275,9 @@ func (p *plan) narrow(t term) {
 // start is the least key that the plan may find.
 func (p *plan) start() string {
 	switch {
-	case p.how == span1 && p.low.open:
+	case p.how == between && p.low.open:
 		return p.low.key + "\xff" // after the key and all that begins with it
-	case p.how == span1:
+	case p.how == between:
 		return p.low.key
 	}
 	return p.key
@@ -288,7 +288,7 @@ func (p *plan) within(key string) bool {
 	switch p.how {
 	case point, ref:
 		return strings.HasPrefix(key, p.key)
-	case span1:
+	case between:
 		return !p.high.set || key < p.high.key || !p.high.open && strings.HasPrefix(key, p.high.key)
 	}
 	return true

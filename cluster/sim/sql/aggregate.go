@@ -40,46 +40,58 @@ func (sc *scope) aggregate(items []*expr, rows []found) ([]any, error) {
 	return out, nil
 }
 
+// fold computes one aggregate. NULL does not count.
 func (sc *scope) fold(e *expr, rows []found) (any, error) {
 	if e.op == opCountAll {
 		return int64(len(rows)), nil
 	}
-	var count, sum int64
-	var best any
+	t := tally{of: e, binary: sc.binary(e.list[0])}
 	for _, f := range rows {
 		sc.row = f.values
 		v, err := sc.eval(e.list[0])
+		if err == nil && v != nil {
+			err = t.add(v)
+		}
 		if err != nil {
 			return nil, err
-		}
-		if v == nil {
-			continue
-		}
-		count++
-		n, isInt := integer(v)
-		if !isInt && e.name == "SUM" {
-			return nil, notModelled("SUM of text")
-		}
-		sum += n
-		if best == nil {
-			best = v
-			continue
-		}
-		sign, ok := compare(v, best, sc.binary(e.list[0]))
-		if !ok {
-			return nil, notModelled("comparing %v with %v", v, best)
-		}
-		if e.name == "MAX" && sign > 0 || e.name == "MIN" && sign < 0 {
-			best = v
 		}
 	}
 	switch {
 	case e.name == "COUNT":
-		return count, nil
-	case count == 0:
+		return t.count, nil
+	case t.count == 0:
 		return nil, nil
 	case e.name == "SUM":
-		return strconv.FormatInt(sum, 10), nil // a DECIMAL, which drivers deliver as text
+		return strconv.FormatInt(t.sum, 10), nil // a DECIMAL, which drivers deliver as text
 	}
-	return best, nil
+	return t.best, nil
+}
+
+// tally is an aggregate on its way.
+type tally struct {
+	of         *expr
+	binary     bool
+	count, sum int64
+	best       any
+}
+
+func (t *tally) add(v any) error {
+	t.count++
+	n, isInt := integer(v)
+	if !isInt && t.of.name == "SUM" {
+		return notModelled("SUM of text")
+	}
+	t.sum += n
+	if t.best == nil {
+		t.best = v
+		return nil
+	}
+	sign, ok := compare(v, t.best, t.binary)
+	if !ok {
+		return notModelled("comparing %v with %v", v, t.best)
+	}
+	if t.of.name == "MAX" && sign > 0 || t.of.name == "MIN" && sign < 0 {
+		t.best = v
+	}
+	return nil
 }

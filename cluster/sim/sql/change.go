@@ -1,8 +1,8 @@
 package sql
 
-// change1 is the insertion or change of one row in all indexes of its table,
+// rowChange is the insertion or change of one row in all indexes of its table,
 // one after the other. Each may have to wait: then step is where to go on.
-type change1 struct {
+type rowChange struct {
 	row    *record // nil: to be inserted
 	old    []any   // nil: no row before
 	values []any   // nil: to be deleted
@@ -24,7 +24,7 @@ func (d *duplicate) Error() string { return d.err.Error() }
 
 // apply brings the change into every index. After an error that is no
 // *Blocked, the caller takes back what was done.
-func (tx *transaction) apply(t *table, c *change1) error {
+func (tx *transaction) apply(t *table, c *rowChange) error {
 	for ; c.step < len(t.indexes); c.step++ {
 		var err error
 		x := t.indexes[c.step]
@@ -61,7 +61,7 @@ func (tx *transaction) note(what change, r *record) {
 }
 
 // insertRow puts a row into the primary index, if no other is there.
-func (tx *transaction) insertRow(t *table, x *index, c *change1) error {
+func (tx *transaction) insertRow(t *table, x *index, c *rowChange) error {
 	key := ""
 	if t.hidden {
 		t.nextRow++
@@ -106,7 +106,7 @@ func (tx *transaction) place(r *record) error {
 }
 
 // checking is the mode in which a possible duplicate is locked.
-func (c *change1) checking() mode {
+func (c *rowChange) checking() mode {
 	if c.taking {
 		return exclusive
 	}
@@ -114,7 +114,7 @@ func (c *change1) checking() mode {
 }
 
 // changeEntry brings a secondary index up to date.
-func (tx *transaction) changeEntry(x *index, c *change1) error {
+func (tx *transaction) changeEntry(x *index, c *rowChange) error {
 	before, after := "", ""
 	if c.old != nil {
 		before = x.entry(c.row, c.old)
@@ -138,7 +138,7 @@ func (tx *transaction) changeEntry(x *index, c *change1) error {
 	return tx.addEntry(x, c, after)
 }
 
-func (tx *transaction) addEntry(x *index, c *change1, key string) error {
+func (tx *transaction) addEntry(x *index, c *rowChange, key string) error {
 	if prefix, null := x.prefix(c.values); x.unique && !null {
 		if err := tx.unique(x, c, prefix); err != nil {
 			return err
@@ -164,7 +164,7 @@ func (tx *transaction) addEntry(x *index, c *change1, key string) error {
 // unique looks for another row with the same unique key. If entries of that
 // key exist at all, even dead ones, InnoDB locks them with the gaps before
 // them, and what follows them.
-func (tx *transaction) unique(x *index, c *change1, prefix string) (err error) {
+func (tx *transaction) unique(x *index, c *rowChange, prefix string) (err error) {
 	p := plan{how: ref, key: prefix}
 	if first := x.from(prefix); first.supremum() || !p.within(first.key) {
 		return nil

@@ -198,6 +198,9 @@ func (p *parser) named(t token) (*expr, error) {
 
 func (p *parser) call(t token) (*expr, error) {
 	e := &expr{op: opCall, name: t.text}
+	if t.text == "GET_LOCK" {
+		p.st.gets++
+	}
 	if t.text == "COUNT" && p.accept("(", "*", ")") {
 		return &expr{op: opCountAll}, nil
 	}

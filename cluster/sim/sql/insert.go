@@ -1,6 +1,9 @@
 package sql
 
-import "errors"
+import (
+	"errors"
+	"slices"
+)
 
 // inserts is INSERT in all its forms, and REPLACE.
 func (s *Session) inserts(p *pending) (Result, error) {
@@ -151,7 +154,7 @@ func (sc *scope) insertOne(p *pending, image []any) error {
 			return sc.collide(p, image)
 		}
 		if w.change == nil {
-			w.change = &change1{values: image, start: len(tx.undo), taking: st.update || st.replace}
+			w.change = &rowChange{values: image, start: len(tx.undo), taking: st.update || st.replace}
 		}
 		err := tx.apply(sc.table, w.change)
 		var dup *duplicate
@@ -216,11 +219,11 @@ func (sc *scope) replaceRow(p *pending, image []any) error {
 	w, tx := &p.work, sc.s.tx
 	last := sc.lastUnique() == w.index && prefixOf(sc.table, w.rows[0].values) == prefixOf(sc.table, image)
 	if w.change == nil {
-		if last && sameRow(w.rows[0].values, image) {
+		if last && slices.Equal(w.rows[0].values, image) {
 			w.result.Affected++
 			return nil
 		}
-		w.change = &change1{row: w.rows[0].record, old: w.rows[0].values, start: len(tx.undo), taking: true}
+		w.change = &rowChange{row: w.rows[0].record, old: w.rows[0].values, start: len(tx.undo), taking: true}
 		if last {
 			w.change.values = image
 		}
@@ -245,13 +248,4 @@ func (sc *scope) lastUnique() *index {
 		}
 	}
 	return last
-}
-
-func sameRow(a, b []any) bool {
-	for i := range a {
-		if !same(a[i], b[i]) {
-			return false
-		}
-	}
-	return true
 }

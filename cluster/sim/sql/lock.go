@@ -84,7 +84,7 @@ func (tx *transaction) acquire(r *record, m mode, sp span, implicit bool) error 
 	if r.supremum() && sp == recordOnly {
 		return nil
 	}
-	if sp != insertIntention && !r.supremum() && sp != gapOnly {
+	if sp != insertIntention && !r.supremum() {
 		if owner := r.author(); owner == tx && sp == recordOnly {
 			return nil // locked implicitly by its own change
 		} else if owner != nil && owner != tx && owner.active() {

@@ -106,13 +106,15 @@ func (sc *scope) lockOne(p *plan, r *record, m mode) (more bool, err error) {
 	switch {
 	case r.supremum():
 		return false, tx.acquire(r, m, nextKey, false)
-	case !p.within(r.key) && p.how == span1:
-		return false, tx.acquire(r, m, nextKey, false) // read before it was found to be too far
+	case !p.within(r.key) && p.how == between:
+		// Read before it is found to be too far; deleted ones are passed over
+		// without looking how far they are.
+		return r.deleted(), tx.acquire(r, m, nextKey, false)
 	case !p.within(r.key):
 		return false, tx.acquire(r, m, gapOnly, false)
 	}
 	sp := nextKey
-	exact := p.how == point && p.index.primary || p.how == span1 && p.low.set && !p.low.open && r.key == p.low.key
+	exact := p.how == point && p.index.primary || p.how == between && p.low.set && !p.low.open && r.key == p.low.key
 	if exact {
 		sp = recordOnly
 	}
@@ -125,7 +127,7 @@ func (sc *scope) lockOne(p *plan, r *record, m mode) (more bool, err error) {
 		}
 	}
 	if sc.s.strict && (r.row == nil || !r.dead) && tx.stale(r.of()) {
-		return false, &Error{RecordChanged, "Record has changed since last read in table '" + sc.table.name + "'"}
+		return false, &Error{RecordChanged, "Record has changed since last read in table '" + sc.table.name + "'; try restarting transaction"}
 	}
 	return p.how != point || r.deleted(), nil
 }

@@ -30,9 +30,9 @@ func isQuery(text string) bool { return strings.HasPrefix(strings.ToUpper(text),
 
 func changed(n int64) string { return fmt.Sprintf("ok, %d changed", n) }
 
-// table2text writes rows; a query without ORDER BY has none, so they are
+// rowsText writes rows; a query without ORDER BY has none, so they are
 // sorted.
-func table2text(rows [][]any) string {
+func rowsText(rows [][]any) string {
 	if len(rows) == 0 {
 		return "no rows"
 	}
@@ -153,7 +153,7 @@ func (m *model) report(lines map[string]string, conn string, result Result, err 
 	case err != nil:
 		lines[conn] = "error " + err.Error()
 	case isQuery(m.query[conn]):
-		lines[conn] = table2text(result.Rows)
+		lines[conn] = rowsText(result.Rows)
 	default:
 		lines[conn] = changed(result.Affected)
 	}

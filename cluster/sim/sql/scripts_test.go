@@ -66,7 +66,7 @@ func TestScriptsEndOnTheModelAsWritten(t *testing.T) {
 }
 
 func TestScriptsEndOnARealServerAsOnTheModel(t *testing.T) {
-	m := real(t)
+	m := aServer(t)
 	eachScript(t, func(t *testing.T, path, text string) {
 		model, server := newModel(), newServer(t, m)
 		for i, st := range readScript(text) {

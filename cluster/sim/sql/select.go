@@ -13,13 +13,13 @@ type progress struct {
 	rows     []found // SELECT: what it found; INSERT: the row in the way
 	next     int     // row that comes next
 	result   Result
-	change   *change1 // of the row that is being changed
-	index    *index   // INSERT: in which a row was in the way
-	columns  []int    // INSERT: of the values
-	image    []any    // INSERT: the row that is being inserted
-	numbered bool     // INSERT: it has a generated number
-	numbers  int64    // INSERT: the number that comes next …
-	until    int64    // … and the first one that was not reserved
+	change   *rowChange // of the row that is being changed
+	index    *index     // INSERT: in which a row was in the way
+	columns  []int      // INSERT: of the values
+	image    []any      // INSERT: the row that is being inserted
+	numbered bool       // INSERT: it has a generated number
+	numbers  int64      // INSERT: the number that comes next …
+	until    int64      // … and the first one that was not reserved
 }
 
 func (s *Session) selects(p *pending) (Result, error) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -23,6 +24,7 @@ import (
 type mariadb struct {
 	dir     string
 	cmd     *exec.Cmd
+	exited  chan struct{}
 	db      *gosql.DB
 	control *gosql.Conn
 }
@@ -42,8 +44,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// real answers the server, or skips the test.
-func real(t *testing.T) *mariadb {
+// aServer answers the server, or skips the test.
+func aServer(t *testing.T) *mariadb {
 	t.Helper()
 	if _, err := exec.LookPath("mariadbd"); err != nil {
 		t.Skip("mariadbd is not installed (Debian: mariadb-server)")
@@ -90,11 +92,10 @@ func (m *mariadb) start(ctx context.Context) error {
 	args := withUser([]string{"--no-defaults", "--datadir=" + m.dir + "/data", "--socket=" + m.dir + "/s", "--pid-file=" + m.dir + "/pid",
 		"--skip-networking", "--skip-grant-tables", "--performance-schema=OFF", "--innodb-buffer-pool-size=32M",
 		"--innodb-log-file-size=16M", "--innodb-flush-log-at-trx-commit=1", "--character-set-server=utf8mb4",
-		"--innodb-monitor-enable=purge%", "--innodb-purge-rseg-truncate-frequency=1"})
+		"--innodb-monitor-enable=purge%"})
 	m.cmd = exec.Command("mariadbd", args...)
 	m.cmd.Stdout, m.cmd.Stderr = log, log
-	m.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := m.cmd.Start(); err != nil {
+	if err := m.spawn(); err != nil {
 		return err
 	}
 	c := mysql.NewConfig()
@@ -109,25 +110,48 @@ func (m *mariadb) start(ctx context.Context) error {
 		if m.control, err = m.db.Conn(ctx); err == nil {
 			break
 		}
-		if ctx.Err() != nil {
-			text, _ := os.ReadFile(log.Name())
-			return fmt.Errorf("mariadbd did not come up: %w\n%s", err, text)
+		select {
+		case <-ctx.Done():
+		case <-m.exited:
+		default:
+			time.Sleep(10 * time.Millisecond) // the server starts in real time
+			continue
 		}
+		text, _ := os.ReadFile(log.Name())
+		return fmt.Errorf("mariadbd did not come up: %w\n%s", err, text)
 	}
 	_, err = m.control.ExecContext(ctx, "CREATE DATABASE IF NOT EXISTS "+Schema)
 	return err
 }
 
-// kill ends the server as kill -9 does.
-func (m *mariadb) kill() {
-	_ = m.cmd.Process.Kill()
-	_ = m.cmd.Wait()
+// spawn starts the program. It dies with the tests, however they end: the
+// kernel takes the thread that started it for its parent, so that one stays.
+func (m *mariadb) spawn() error {
+	m.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	m.exited = make(chan struct{})
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		err := m.cmd.Start()
+		started <- err
+		if err == nil {
+			_ = m.cmd.Wait()
+		}
+		close(m.exited)
+	}()
+	return <-started
+}
+
+// end ends the server: SIGKILL, or SIGTERM for an orderly shutdown.
+func (m *mariadb) end(how syscall.Signal) {
+	_ = m.cmd.Process.Signal(how)
+	<-m.exited
 	_ = m.db.Close()
 }
 
 func (m *mariadb) stop() {
 	if m.cmd != nil && m.cmd.Process != nil {
-		m.kill()
+		m.end(syscall.SIGKILL)
 	}
 	_ = os.RemoveAll(m.dir)
 }
@@ -212,7 +236,7 @@ func runQuery(ctx context.Context, c *gosql.Conn, query string) string {
 	if err := rows.Err(); err != nil {
 		return failure(err)
 	}
-	return table2text(out)
+	return rowsText(out)
 }
 
 func failure(err error) string {

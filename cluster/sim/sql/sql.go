@@ -200,6 +200,10 @@ func (s *Session) finish(err error) {
 	if tx == nil || p == nil {
 		return
 	}
+	if changed := (*Error)(nil); errors.As(err, &changed) && changed.Number == RecordChanged {
+		tx.rollback()
+		return
+	}
 	if err != nil {
 		tx.rollbackTo(p.start)
 		s.db.recheck()

@@ -13,7 +13,6 @@ type table struct {
 	nextRow int64 // hidden primary key
 	nextID  int64 // AUTO_INCREMENT
 	checks  []check
-	binary  bool // its default collation is a _bin one
 }
 
 // check is a CHECK constraint.

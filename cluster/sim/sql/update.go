@@ -21,7 +21,7 @@ func (s *Session) deletes(p *pending) (Result, error) {
 	return s.each(p, func(sc *scope, f found) error {
 		w := &p.work
 		if w.change == nil {
-			w.change = &change1{row: f.record, old: f.values, start: len(s.tx.undo)}
+			w.change = &rowChange{row: f.record, old: f.values, start: len(s.tx.undo)}
 		}
 		if err := s.tx.apply(sc.table, w.change); err != nil {
 			return err
@@ -96,7 +96,7 @@ func (sc *scope) updateOne(p *pending, f found) (changed bool, err error) {
 				return false, err
 			}
 		}
-		if sameRow(f.values, values) {
+		if slices.Equal(f.values, values) {
 			return false, nil
 		}
 		if err := sc.checked(values); err != nil {
@@ -105,7 +105,7 @@ func (sc *scope) updateOne(p *pending, f found) (changed bool, err error) {
 		if a, _ := t.primary().prefix(f.values); a != prefixOf(t, values) {
 			return false, notModelled("changing a primary key")
 		}
-		w.change = &change1{row: f.record, old: f.values, values: values, start: len(tx.undo)}
+		w.change = &rowChange{row: f.record, old: f.values, values: values, start: len(tx.undo)}
 	}
 	var dup *duplicate
 	if err := tx.apply(t, w.change); errors.As(err, &dup) {

@@ -38,6 +38,9 @@ func getLock(sc *scope, _ *expr, args []any) (any, error) {
 	case limit == 0:
 		return int64(0), nil
 	}
+	if st := sc.s.pending.stmt; st.gets > 1 || st.table != "" {
+		return nil, notModelled("waiting for a user lock in a statement that does more")
+	}
 	sc.s.named = u
 	if sc.s.inCircle() {
 		sc.s.named = nil

@@ -116,9 +116,6 @@ func cmpInt(a, b int64) int {
 	return 0
 }
 
-// same reports whether a row image would not change: by bytes.
-func same(a, b any) bool { return a == b }
-
 // appendKey appends v so that keys compare as strings the way their columns
 // compare as values, NULL first. No key is a prefix of another of the same
 // number of columns.
