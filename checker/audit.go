@@ -149,7 +149,7 @@ func (r *run) duplicateOrder(k *keyed, o *order, times int32) {
 			v.To = min(ops[len(ops)-1].Return, r.h.End)
 			v.Faults = r.during(ops[0].Call, v.To)
 		}
-		v.Cause, v.Because = whyTwice(ops)
+		v.Cause, v.Because = r.whyTwice(k, ops)
 	})
 }
 
@@ -164,7 +164,8 @@ func (k *keyed) sellsOf(id string) []*histories.Op {
 	return ops
 }
 
-func whyTwice(ops []*histories.Op) (Cause, string) {
+// whyTwice explains how one order took effect twice.
+func (r *run) whyTwice(k *keyed, ops []*histories.Op) (Cause, string) {
 	for i, op := range ops {
 		if op.Outcome == histories.Info && i+1 < len(ops) {
 			return RetriedBlind, sprintf("op %d had an unknown outcome, and %s tried the same order again with op %d", op.ID, workerName(ops[i+1].Process), ops[i+1].ID)
@@ -173,8 +174,8 @@ func whyTwice(ops []*histories.Op) (Cause, string) {
 	switch {
 	case len(ops) == 1:
 		return RetriedBlind, sprintf("op %d acted more than once: something repeated a request that had no answer", ops[0].ID)
-	case len(ops) > 1 && ops[1].Call < ops[0].Return:
-		return NotAtomic, sprintf("%s and %s both were at it %s", workerName(ops[0].Process), workerName(ops[1].Process), span(ops[1].Call, min(ops[0].Return, ops[1].Return)))
+	case len(ops) > 1:
+		return r.whyOversold(k, ops[0], ops[1])
 	}
 	return CauseUnknown, ""
 }

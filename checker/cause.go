@@ -14,7 +14,7 @@ import (
 
 // whyDoubleHold explains how b was granted while a believed.
 func (r *run) whyDoubleHold(k *keyed, a, b *hold) (Cause, string) {
-	if op := r.releaseBetween(k, a, b, histories.OK); op != nil {
+	if op := r.foreignReleaseBetween(k, a, b); op != nil {
 		return ReleasedByAnother, sprintf("%s released at %s what %s had held since %s",
 			workerName(op.Process), moment(op.Call), workerName(a.worker()), moment(a.from))
 	}
@@ -30,7 +30,7 @@ func (r *run) whyDoubleHold(k *keyed, a, b *hold) (Cause, string) {
 	if cause, because := r.whyMadeUp(a, b); cause != CauseUnknown {
 		return cause, because
 	}
-	if op := r.releaseBetween(k, a, b, histories.Info); op != nil {
+	if op := r.releaseInFlight(k, a, b); op != nil {
 		return ReleasedByAnother, sprintf("a release that %s had sent at %s was still on its way: it may have deleted the lock that %s had held since %s",
 			workerName(op.Process), moment(op.Call), workerName(a.worker()), moment(a.from))
 	}
@@ -44,21 +44,28 @@ func ownerOf(op *histories.Op) string {
 	return owner
 }
 
-// releaseBetween is a release of another worker than a's, of an older hold,
-// that ended, or may have ended, the lock under a before b was granted it.
-func (r *run) releaseBetween(k *keyed, a, b *hold, outcome histories.Type) *histories.Op {
+// foreignReleaseBetween is a foreign release that deleted the lock under a
+// before b was granted it.
+func (r *run) foreignReleaseBetween(k *keyed, a, b *hold) *histories.Op {
+	foreign, _ := k.broken(ForeignRelease)
+	for i := range foreign {
+		op := r.op(foreign[i].Ops[0])
+		if op.Call >= a.from && op.Call <= b.from && op.Process != a.worker() {
+			return op
+		}
+	}
+	return nil
+}
+
+// releaseInFlight is a release of unknown outcome, of an older hold of another
+// worker than a's, that may have ended the lock under a before b was granted
+// it.
+func (r *run) releaseInFlight(k *keyed, a, b *hold) *histories.Op {
 	for _, op := range k.locks {
 		if op.Call > b.from {
 			break
 		}
-		if op.F != histories.Release || op.Outcome != outcome || op.Process == a.worker() {
-			continue
-		}
-		end := op.Return
-		if outcome == histories.Info {
-			end = later(end, r.h.Header.MaxDelay)
-		}
-		if outcome == histories.OK && op.Call < a.from || end < a.from {
+		if op.F != histories.Release || op.Outcome != histories.Info || op.Process == a.worker() || later(op.Return, r.h.Header.MaxDelay) < a.from {
 			continue
 		}
 		if h := k.endedBy(op); h == nil || h.from < a.from {
@@ -194,22 +201,42 @@ func (r *run) twoMasters(from, to int64) (p *histories.Event, until int64) {
 	if p == nil {
 		return nil, 0
 	}
-	until = int64(histories.Never)
-	for i := range r.h.Marks {
-		if m := &r.h.Marks[i]; m.Time > p.Time && (m.F == histories.Demoted || m.F == histories.Healthy && m.Error == "") {
-			until = m.Time
-			break
+	old := r.masterBefore(p)
+	for i := range r.faults {
+		if f := &r.faults[i]; f.event.F == histories.Kill && f.from < p.Time && f.to > to && slices.Contains(f.event.Targets, old) {
+			return nil, 0 // still dead
 		}
 	}
-	for i := range r.faults {
-		if f := &r.faults[i]; f.event.F == histories.Kill && f.server && f.from < p.Time && f.to > to {
-			return nil, 0 // still dead
+	until = int64(histories.Never)
+	for i := range r.h.Marks {
+		m := &r.h.Marks[i]
+		demoted := m.F == histories.Demoted && (old == "" || slices.Contains(m.Targets, old))
+		if m.Time > p.Time && (demoted || m.F == histories.Healthy && m.Error == "") {
+			until = m.Time
+			break
 		}
 	}
 	if until < from {
 		return nil, 0
 	}
 	return p, until
+}
+
+// masterBefore is the master that a promotion replaced: the one promoted last
+// before, else the server that was hit last; "" if neither is told.
+func (r *run) masterBefore(p *histories.Event) string {
+	old := ""
+	for _, f := range r.faults {
+		if f.server && f.from < p.Time && len(f.event.Targets) == 1 {
+			old = f.event.Targets[0]
+		}
+	}
+	for _, i := range r.roles {
+		if m := &r.h.Marks[i]; m.Time < p.Time && len(m.Targets) == 1 {
+			old = m.Targets[0]
+		}
+	}
+	return old
 }
 
 func (r *run) serverKill(from, to int64) *fault {

@@ -71,7 +71,7 @@ func (r *run) meant(f *fault, t traffic) string {
 	case t.last < f.to:
 		return sprintf("no %s after a fault: %s", what, faultStory(f))
 	case f.to-f.from >= longFault && !t.tried(f.from, f.to):
-		return sprintf("nobody tried anything during a fault: %s", faultStory(f))
+		return sprintf("nobody did anything during a fault: %s", faultStory(f))
 	}
 	return ""
 }
@@ -81,7 +81,7 @@ func (r *run) meant(f *fault, t traffic) string {
 type traffic struct {
 	what          string
 	first, last   int64   // answers that said ok
-	calls, answer []int64 // of all tries, each in order
+	calls, answer []int64 // of all operations, each in order
 }
 
 func (r *run) traffic() traffic {
@@ -92,10 +92,7 @@ func (r *run) traffic() traffic {
 	}
 	for i := range r.h.Ops {
 		op := &r.h.Ops[i]
-		if op.F != f {
-			continue
-		}
-		if op.Outcome == histories.OK {
+		if op.F == f && op.Outcome == histories.OK {
 			t.first, t.last = min(t.first, op.Return), max(t.last, op.Return)
 		}
 		t.calls = append(t.calls, op.Call)
@@ -105,7 +102,7 @@ func (r *run) traffic() traffic {
 	return t
 }
 
-// tried reports whether a try was on its way at some moment of [from, to].
+// tried reports whether something was on its way at some moment of [from, to].
 func (t *traffic) tried(from, to int64) bool {
 	begun, _ := slices.BinarySearch(t.calls, to+1)
 	ended, _ := slices.BinarySearch(t.answer, from)

@@ -139,7 +139,7 @@ func (r *run) leaked(k *keyed, gone, booked, units int64) {
 		if len(suspects) > 0 {
 			same := k.sellsOf(suspects[0].Order)
 			v.Evidence = evidence(same...)
-			v.Cause, v.Because = whyTwice(same)
+			v.Cause, v.Because = r.whyTwice(k, same)
 		}
 		v.Faults = r.during(v.From, v.To)
 	})

@@ -1,7 +1,7 @@
 package checker
 
 import (
-	"strings"
+	"slices"
 
 	"github.com/lockcheck/lockcheck/histories"
 )
@@ -45,8 +45,12 @@ func faultStory(f *fault) string {
 }
 
 func targets(m *histories.Event) string {
-	if len(m.Targets) == 0 {
-		return strings.TrimSpace(m.F + " target")
+	names := m.Targets
+	if f := m.Fault; len(names) == 0 && f != nil {
+		names = slices.Concat(f.Targets, f.From, f.To)
 	}
-	return few(m.Targets)
+	if len(names) == 0 {
+		return "something"
+	}
+	return few(names)
 }
