@@ -19,15 +19,20 @@ async function unpack(text) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-// readColumn decodes varints. Numbers reach 2^53, so no bit operations on sums.
+// readColumn decodes varints. Numbers reach 2^53, so there are no bit
+// operations on those that may not fit 31 bits.
 function readColumn(bytes, at, info) {
-  const out = new Float64Array(info.count);
+  const out = new Float64Array(info.count), signed = info.kind !== 'unsigned', delta = info.kind === 'delta';
   let last = 0;
   for (let i = 0; i < info.count; i++) {
-    let n = 0, unit = 1, b;
-    do { b = bytes[at++]; n += (b & 127) * unit; unit *= 128; } while (b > 127);
-    if (info.kind !== 'unsigned') n = n % 2 ? -(n + 1) / 2 : n / 2;
-    if (info.kind === 'delta') n = last += n;
+    let n = bytes[at++];
+    if (n > 127) {
+      let unit = 128, b;
+      n &= 127;
+      do { b = bytes[at++]; n += (b & 127) * unit; unit *= 128; } while (b > 127);
+    }
+    if (signed) n = n < 0x7fffffff ? (n >>> 1) ^ -(n & 1) : n % 2 ? -(n + 1) / 2 : n / 2;
+    if (delta) n = last += n;
     out[i] = n;
   }
   return out;

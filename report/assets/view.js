@@ -140,7 +140,8 @@ function goTo(number) {
   view.hold = null;
   arrange();
   const first = laneOf.get(v.workers[0]);
-  $('scroll').scrollTop = first ? Math.max(0, Math.min(first.top - NODE_LANE, view.content)) * (view.content > view.height + 4 ? 1 : 0) : 0;
+  // The servers above stay in view unless they are many.
+  $('scroll').scrollTop = first && first.top > view.height / 2 ? first.top - NODE_LANE : 0;
   focusViolation();
   tellViolation();
   tellDetails();
