@@ -37,6 +37,7 @@ func (p *pairer) expect(size int64, b *block) {
 	p.sized = true
 	lines := max(size, int64(len(b.data))) * int64(b.count) / int64(len(b.data))
 	p.h.Ops = make([]Op, 0, lines/2+lines/16+64)
+	p.index.dense = make([]int32, lines/2+lines/16+64)
 }
 
 // add takes in one event, which stands at line.
