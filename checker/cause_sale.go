@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"strings"
+
 	"github.com/lockcheck/lockcheck/histories"
 )
 
@@ -24,7 +26,7 @@ func (r *run) whyOversold(k *keyed, a, b *histories.Op) (Cause, string) {
 	if cause, because := r.whyResumed(a, b); cause != CauseUnknown {
 		return cause, because
 	}
-	if cause, because := r.whyForgotten("what the store knew", min(a.Call, b.Call), max(a.Return, b.Return)); cause == LostAtFailover || cause == RestartedEmpty {
+	if cause, because := r.whyLost(min(a.Call, b.Call), max(a.Return, b.Return)); cause != CauseUnknown {
 		return cause, because
 	}
 	if read := r.oldRead(a, b); read != nil {
@@ -123,7 +125,18 @@ func (r *run) accessTo(sell *histories.Op) (from, to int64) {
 	return from, to
 }
 
-// whyLost explains how a store lost what it had accepted.
+// whyLost explains how a store lost what it had accepted. Stock has no ttl, so
+// clocks explain nothing; and a SQL server that was killed has kept what was
+// committed.
 func (r *run) whyLost(from, to int64) (Cause, string) {
-	return r.whyForgotten("what the store knew", from, to)
+	cause, because := r.whyForgotten("what the store knew", from, to)
+	switch cause {
+	case ClockJumped:
+		return CauseUnknown, ""
+	case RestartedEmpty:
+		if kill := r.serverKill(from, to); strings.HasPrefix(kill.event.Targets[0], "sql") {
+			return CauseUnknown, ""
+		}
+	}
+	return cause, because
 }

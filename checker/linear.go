@@ -161,10 +161,24 @@ func (r *run) notLinearizable(k *keyed, p Property, c *contradiction) {
 		if len(sells) == 2 {
 			v.Cause, v.Because = r.whyOversold(k, sells[0], sells[1])
 		}
-		if p == StockNotLinearizable && v.Cause == CauseUnknown {
+		switch {
+		case p == LockNotLinearizable:
+			v.Cause, v.Because = r.whyForgotten("the lock", r.firstCall(v), v.To)
+		case v.Cause == CauseUnknown:
 			v.Cause, v.Because = r.whySameUnit(k)
 		}
 	})
+}
+
+// firstCall is when the first of a violation's operations was invoked.
+func (r *run) firstCall(v *Violation) int64 {
+	first := v.From
+	for _, id := range v.Ops {
+		if op := r.op(id); op != nil {
+			first = min(first, op.Call)
+		}
+	}
+	return first
 }
 
 // toldAlready reports whether a contradiction among acquires and releases is
