@@ -11,8 +11,14 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// TestMain lets test scripts call lockcheck as a program of its own.
+// asProgram is an environment variable that makes the test binary lockcheck.
+const asProgram = "LOCKCHECK_TEST_AS_PROGRAM"
+
+// TestMain lets tests and test scripts call lockcheck as a program of its own.
 func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) != "" {
+		main()
+	}
 	testscript.Main(m, map[string]func(){
 		"lockcheck": func() {
 			os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
