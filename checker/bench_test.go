@@ -106,8 +106,8 @@ func (b bigHistory) sales() []histories.Op {
 	return ops
 }
 
-// byKey hands each key's operations over as Check does.
-func byKey(ops []histories.Op) map[string][]*histories.Op {
+// partsOf hands each key's operations over as Check does.
+func partsOf(ops []histories.Op) map[string][]*histories.Op {
 	keys := map[string][]*histories.Op{}
 	sorted := pointers(ops)
 	for _, op := range sorted {
@@ -133,7 +133,7 @@ func BenchmarkExact(b *testing.B) {
 		for _, keys := range []int{1, 100} {
 			big := bigHistory{ops: n, workers: 50, keys: keys, unknown: 5, told: true}
 			b.Run(fmt.Sprintf("lock/ops=%d/keys=%d", n, keys), func(b *testing.B) {
-				parts := byKey(big.locks())
+				parts := partsOf(big.locks())
 				for b.Loop() {
 					for _, ops := range parts {
 						if c, covered := mutex(ops, lease, nil); c != nil || covered != nil {
@@ -143,7 +143,7 @@ func BenchmarkExact(b *testing.B) {
 				}
 			})
 			b.Run(fmt.Sprintf("stock/ops=%d/keys=%d", n, keys), func(b *testing.B) {
-				parts := byKey(big.sales())
+				parts := partsOf(big.sales())
 				for b.Loop() {
 					for _, ops := range parts {
 						if c, covered := stock(ops, int64(n)); c != nil || covered != nil {

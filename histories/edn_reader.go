@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 )
 
@@ -104,7 +103,7 @@ func (e *ednReader) form() (any, error) {
 	case '{':
 		return e.mapping()
 	case '[', '(':
-		return e.list()
+		return e.list("])")
 	case '}', ']', ')':
 		return ednEnd(c), nil
 	case '"':
@@ -138,7 +137,8 @@ func (e *ednReader) enter() error {
 	return nil
 }
 
-func (e *ednReader) list() (any, error) {
+// list reads up to one of the closing brackets.
+func (e *ednReader) list(closing string) (any, error) {
 	if err := e.enter(); err != nil {
 		return nil, err
 	}
@@ -150,8 +150,8 @@ func (e *ednReader) list() (any, error) {
 			return nil, err
 		}
 		if end, ok := v.(ednEnd); ok {
-			if end == '}' {
-				return nil, e.fail("a list ends with %q", byte(end))
+			if strings.IndexByte(closing, byte(end)) < 0 {
+				return nil, e.fail("a list or set ends with %q", byte(end))
 			}
 			return list, nil
 		}
@@ -200,7 +200,7 @@ func (e *ednReader) dispatch() (any, error) {
 	}
 	switch {
 	case c == '{':
-		return e.set()
+		return e.list("}")
 	case c == '_':
 		return e.discard()
 	case c == '"':
@@ -220,27 +220,6 @@ func (e *ednReader) dispatch() (any, error) {
 		return nil, e.fail("a tag before %q", byte(end))
 	}
 	return v, err
-}
-
-func (e *ednReader) set() (any, error) {
-	if err := e.enter(); err != nil {
-		return nil, err
-	}
-	defer func() { e.depth-- }()
-	list := ednList{}
-	for {
-		v, err := e.inner()
-		if err != nil {
-			return nil, err
-		}
-		if end, ok := v.(ednEnd); ok {
-			if end != '}' {
-				return nil, e.fail("a set ends with %q", byte(end))
-			}
-			return list, nil
-		}
-		list = append(list, v)
-	}
 }
 
 func (e *ednReader) discard() (any, error) {
@@ -285,94 +264,4 @@ func (e *ednReader) word(first byte) (string, error) {
 		}
 		e.text.WriteByte(c)
 	}
-}
-
-func (e *ednReader) string() (any, error) {
-	e.text.Reset()
-	for {
-		c, err := e.byte()
-		switch {
-		case err == io.EOF:
-			return nil, e.fail("it ends inside a string")
-		case err != nil:
-			return nil, err
-		case c == '"':
-			return e.text.String(), nil
-		case c == '\\':
-			if err := e.escape(); err != nil {
-				return nil, err
-			}
-		default:
-			e.text.WriteByte(c)
-		}
-	}
-}
-
-func (e *ednReader) escape() error {
-	c, err := e.byte()
-	if err != nil {
-		return e.fail("it ends inside a string")
-	}
-	if i := strings.IndexByte(`nrtbf"\/'`, c); i >= 0 {
-		e.text.WriteByte("\n\r\t\b\f\"\\/'"[i])
-		return nil
-	}
-	if c != 'u' {
-		return e.fail("unknown escape \\%c", c)
-	}
-	var digits [4]byte
-	for i := range digits {
-		if digits[i], err = e.byte(); err != nil {
-			return e.fail("it ends inside a string")
-		}
-	}
-	n, err := strconv.ParseUint(string(digits[:]), 16, 16)
-	if err != nil {
-		return e.fail("unknown escape \\u%q", digits[:])
-	}
-	e.text.WriteRune(rune(n))
-	return nil
-}
-
-func ednAtom(word string) any {
-	switch word {
-	case "nil":
-		return nil
-	case "true":
-		return true
-	case "false":
-		return false
-	}
-	if word[0] == ':' {
-		return ednKeyword(word[1:])
-	}
-	if c := word[len(word)-1]; c >= '0' && c <= '9' || c == 'N' {
-		if n, err := strconv.ParseInt(strings.TrimSuffix(word, "N"), 10, 64); err == nil {
-			return n
-		}
-	}
-	return ednSymbol(word)
-}
-
-// ednText is a value as a word: for tokens, keys and errors.
-func ednText(v any) string {
-	switch v := v.(type) {
-	case nil:
-		return ""
-	case string:
-		return v
-	case ednKeyword:
-		return string(v)
-	case ednSymbol:
-		return string(v)
-	case int64:
-		return strconv.FormatInt(v, 10)
-	case ednList:
-		parts := make([]string, len(v))
-		for i := range v {
-			parts[i] = ednText(v[i])
-		}
-		return strings.Join(parts, " ")
-	}
-	return fmt.Sprint(v)
 }

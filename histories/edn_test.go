@@ -94,7 +94,7 @@ func TestReadEDNRefusesWhatIsOutOfShape(t *testing.T) {
 		"a vector without end":         {"[" + inv, "line 2: not EDN: it ends inside the vector of operations", errEDN},
 		"a map without end":            {"{:type :invoke", "line 1: not EDN: it ends inside a form", errEDN},
 		"a string without end":         {`{:type "inv`, "line 1: not EDN: it ends inside a string", errEDN},
-		"brackets that do not fit":     {"{:type [1}}", "line 1: not EDN: a list ends with '}'", errEDN},
+		"brackets that do not fit":     {"{:type [1}}", "line 1: not EDN: a list or set ends with '}'", errEDN},
 		"a key without value":          {"{:type :invoke :f}", "line 1: not EDN: '}' where the value of f was wanted", errEDN},
 		"a closing bracket too many":   {inv + "]", "line 2: no valid event: \"93\" is no operation: want a map with :type, :f and :process", ErrEvent},
 		"nesting without end":          {"{:type " + strings.Repeat("[", 1000), "line 1: not EDN: nested deeper than 32", errEDN},
