@@ -18,18 +18,23 @@ import (
 
 // Clean removes what killed runs left behind, and says what it removed: worker
 // processes of this executable that carry our mark, containers and networks
-// that carry our label. Nothing else is touched. Images stay.
-//
-// It must not be called beside a run: it takes that one's apart too.
+// that carry our label. Nothing else is touched, nor what belongs to a process
+// of lockcheck that is alive on this machine. Images stay.
 func Clean(ctx context.Context) ([]string, error) {
 	removed, err := cleanProcesses(ctx)
 	e, connectErr := connect(ctx, slog.New(slog.DiscardHandler))
 	if connectErr != nil {
 		return removed, errors.Join(err, connectErr)
 	}
-	more, removeErr := e.remove(ctx, client.Filters{}.Add("label", ownLabel))
+	more, removeErr := e.remove(ctx, client.Filters{}.Add("label", ownLabel), owned)
 	return append(removed, more...), errors.Join(err, removeErr, e.close())
 }
+
+// owned reports whether the maker of a labelled thing is alive.
+func owned(labels map[string]string) bool { return alive(labels[ownerLabel]) }
+
+// none spares nothing.
+func none(map[string]string) bool { return false }
 
 // cleanLimit bounds waiting for a killed process to be gone.
 const cleanLimit = 5 * time.Second
@@ -59,7 +64,7 @@ func cleanProcesses(ctx context.Context) ([]string, error) {
 }
 
 // orphans are processes with our mark in their environment, of an executable
-// of our name, whose parent is not one: where there is no /proc, none.
+// of our name, whose maker is dead: where there is no /proc, none.
 func orphans(self string) []int {
 	entries, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil {
@@ -72,7 +77,9 @@ func orphans(self string) []int {
 			continue
 		}
 		environ, err := os.ReadFile(filepath.Join(dir, "environ"))
-		if err != nil || !bytes.Contains(append([]byte{0}, environ...), []byte("\x00"+runMark+"=")) {
+		_, mark, marked := bytes.Cut(append([]byte{0}, environ...), []byte("\x00"+runMark+"="))
+		maker, _, _ := bytes.Cut(mark, []byte{0})
+		if err != nil || !marked || alive(string(maker)) {
 			continue
 		}
 		pids = append(pids, pid)

@@ -163,6 +163,6 @@ func (p *Provider) Close(ctx context.Context) error {
 	}
 	clear(p.groups)
 	p.net = nil
-	_, err := p.engine.remove(ctx, client.Filters{}.Add("label", runLabel+"="+p.run))
+	_, err := p.engine.remove(ctx, client.Filters{}.Add("label", runLabel+"="+p.run), none)
 	return errors.Join(err, p.engine.close())
 }

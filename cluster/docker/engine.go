@@ -17,11 +17,12 @@ import (
 	tclog "github.com/testcontainers/testcontainers-go/log"
 )
 
-// Every container and network has the first two; only what has the first is
+// Every container and network has the first three; only what has the first is
 // ever touched.
 const (
 	ownLabel   = "lockcheck"       // =1
 	runLabel   = "lockcheck.run"   // =id of the Provider
+	ownerLabel = "lockcheck.owner" // =process of the Provider, see owner
 	groupLabel = "lockcheck.group" // =name of the group; containers
 )
 
@@ -131,7 +132,7 @@ func (e *engine) close() error { return e.launch.Close() }
 
 // remove removes the containers and networks that the filter selects, and
 // names them. The filter always names one of our labels.
-func (e *engine) remove(ctx context.Context, f client.Filters) ([]string, error) {
+func (e *engine) remove(ctx context.Context, f client.Filters, spare func(labels map[string]string) bool) ([]string, error) {
 	var removed []string
 	var errs []error
 	list, err := e.api.ContainerList(ctx, client.ContainerListOptions{All: true, Filters: f})
@@ -139,6 +140,9 @@ func (e *engine) remove(ctx context.Context, f client.Filters) ([]string, error)
 		return nil, err
 	}
 	for _, c := range list.Items {
+		if spare(c.Labels) {
+			continue
+		}
 		_, err := e.api.ContainerRemove(ctx, c.ID, client.ContainerRemoveOptions{Force: true, RemoveVolumes: true})
 		switch {
 		case err == nil:
@@ -152,6 +156,9 @@ func (e *engine) remove(ctx context.Context, f client.Filters) ([]string, error)
 		return removed, errors.Join(append(errs, err)...)
 	}
 	for _, n := range nets.Items {
+		if spare(n.Labels) {
+			continue
+		}
 		_, err := e.api.NetworkRemove(ctx, n.ID, client.NetworkRemoveOptions{})
 		switch {
 		case err == nil:

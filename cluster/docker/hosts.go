@@ -61,7 +61,7 @@ func (c *cell) startHost(ctx context.Context, h *host) error {
 	defer h.mu.Unlock()
 	h.want.Phase = env.Phase(c.phase.Load())
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), c.p.Self, c.p.Args...)
-	cmd.Env = append(os.Environ(), runMark+"="+c.p.run)
+	cmd.Env = append(os.Environ(), runMark+"="+owner())
 	cmd.SysProcAttr = dieWithParent()
 	stderr := &tail{}
 	cmd.Stderr = stderr

@@ -79,7 +79,7 @@ func (p *Provider) startNode(ctx context.Context, group string, spec nodeSpec, a
 		Image:    image,
 		Cmd:      spec.args,
 		Env:      map[string]string{"LOCKCHECK_CONF": spec.conf, "LOCKCHECK_NAME": spec.name},
-		Labels:   map[string]string{ownLabel: "1", runLabel: p.run, groupLabel: group},
+		Labels:   map[string]string{ownLabel: "1", runLabel: p.run, ownerLabel: owner(), groupLabel: group},
 		Networks: []string{p.net.name},
 		ConfigModifier: func(c *container.Config) {
 			c.Hostname = spec.name

@@ -177,7 +177,7 @@ func (p *Provider) discard(ctx context.Context, g *group) error {
 	g.close()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callLimit)
 	defer cancel()
-	_, err := p.engine.remove(ctx, client.Filters{}.Add("label", runLabel+"="+p.run, groupLabel+"="+g.name))
+	_, err := p.engine.remove(ctx, client.Filters{}.Add("label", runLabel+"="+p.run, groupLabel+"="+g.name), none)
 	return err
 }
 

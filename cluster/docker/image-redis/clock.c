@@ -22,8 +22,12 @@
 #define SECOND 1000000000LL
 
 static const volatile int64_t *shift;
+static int tried;
 
-__attribute__((constructor)) static void map_shift(void) {
+/* At the first use, not in a constructor: the compiler of the image, tcc,
+ * knows none. */
+static void map_shift(void) {
+    tried = 1;
     int fd = open("/lockcheck/clock", O_RDONLY);
     if (fd < 0) return;
     void *p = mmap(NULL, 3 * sizeof(int64_t), PROT_READ, MAP_SHARED, fd, 0);
@@ -39,6 +43,7 @@ static int64_t read_clock(clockid_t id) {
 
 static int64_t wall(void) {
     int64_t now = read_clock(CLOCK_REALTIME);
+    if (!tried) map_shift();
     if (shift == NULL) return now;
     now += shift[0];
     if (shift[1] != 0)
