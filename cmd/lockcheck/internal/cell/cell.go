@@ -112,7 +112,7 @@ func (r *run) schedule() (nemesis.Schedule, error) {
 		TimeLimit: r.TimeLimit, Interval: r.Interval, Only: r.Variant,
 		TTL: lock.TTL, LongWork: r.Spec.LongWork(), Lockless: lock.None, Waits: design.Waits, Renews: design.Renews, Workers: r.Spec.Workers,
 		Servers: servers(topology.Lock), Replicas: topology.Lock == env.Sentinel || topology.Lock == env.RedisCluster,
-		SQL:  topology.SQL,
+		Sentinels: topology.Lock == env.Sentinel, SQL: topology.SQL,
 		Rand: rand.New(rand.NewPCG(r.Spec.Seed, nemesisStream)),
 	})
 }
