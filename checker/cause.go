@@ -265,7 +265,7 @@ func (r *run) whyMadeUp(a, b *hold) (Cause, string) {
 	from, to := h.acquire.Call, h.from
 	cut := r.find(histories.Partition, from, to, splitsWorkers)
 	if cut == nil {
-		cut = r.find(histories.Kill, from, to, func(f *fault) bool { return f.server })
+		cut = r.find(histories.Kill, from, to, func(f *fault) bool { return f.server && r.promotion(f.from, to) == nil })
 	}
 	if cut == nil {
 		cut = r.find(histories.Loss, from, to, nil)

@@ -58,7 +58,7 @@ func (b *books) booked(k *keyed) int64 {
 // order rows: from low, 0 or less, to high, 0 or more.
 func (r *run) slack(k *keyed) (low, high int64) {
 	b := k.books
-	low, high = -b.cancelled, b.cancelled+b.unnamed+b.maybeHad
+	low, high = -b.cancelled-b.maybeHad, b.cancelled+b.unnamed
 	for _, op := range k.stock {
 		if op.F != histories.Sell || op.Outcome != histories.Info || op.Order == "" {
 			continue

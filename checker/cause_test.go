@@ -1,0 +1,87 @@
+package checker
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+func TestCausesAreToldWhereTheHistoryHasThem(t *testing.T) {
+	open := histories.LockSpec{TTL: 10e9}
+	fault := func(f histories.Fault) func(*histories.Event) {
+		return func(e *histories.Event) { e.Fault = &f }
+	}
+	twoHold := func(s *story) *story {
+		return s.op(0, "acquire", "ok", 0, 4, token("a")).op(1, "acquire", "ok", 400, 406, token("b")).
+			op(0, "release", "fail", 600, 604, token("a"), failed("not the owner")).op(1, "release", "ok", 620, 623, token("b"))
+	}
+	for name, c := range map[string]struct {
+		story    *story
+		property Property
+		cause    Cause
+		because  string // part of it
+	}{
+		"failover": {twoHold(tell(open)).mark(histories.Nemesis, "kill", 50, targeting("redis-1")).mark(histories.Nemesis, "promoted", 350, targeting("redis-2")),
+			DoubleHold, LostAtFailover, "redis-1 killed at 0.050 s, redis-2 promoted at 0.350 s"},
+		"an old master that still answers": {twoHold(tell(open)).mark(histories.Nemesis, "failover", -20, targeting("redis-1")).mark(histories.Nemesis, "promoted", -10, targeting("redis-2")).mark(histories.Nemesis, "demoted", 500, targeting("redis-1")),
+			DoubleHold, LostAtFailover, "the old master went on answering until 0.500 s"},
+		"an old master that is dead explains nothing": {twoHold(tell(open)).mark(histories.Nemesis, "kill", -20, targeting("redis-1")).mark(histories.Nemesis, "promoted", -10, targeting("redis-2")),
+			DoubleHold, CauseUnknown, ""},
+		"split brain": {twoHold(tell(open)).mark(histories.Nemesis, "partition", 50, fault(histories.Fault{From: []string{"master", "half-workers"}, To: []string{"replicas"}})).mark(histories.Nemesis, "promoted", 350, targeting("redis-2")),
+			DoubleHold, SplitBrain, "half-workers"},
+		"restarted empty": {twoHold(tell(open)).mark(histories.Nemesis, "kill", 50, targeting("redis-1")).mark(histories.Nemesis, "start", 150, targeting("redis-1")),
+			DoubleHold, RestartedEmpty, "was back at 0.150 s"},
+		"clock": {twoHold(tell(open)).mark(histories.Nemesis, "skew", 50, targeting("redis-1"), fault(histories.Fault{F: "skew", Offset: 20e9})),
+			DoubleHold, ClockJumped, "the clock of redis-1 jumped by 20s"},
+		"eviction": {twoHold(tell(open)).mark(histories.Nemesis, "evict", 50, targeting("redis-1")),
+			DoubleHold, Evicted, "redis-1 threw keys away"},
+		"nothing happened": {twoHold(tell(open)), DoubleHold, CauseUnknown, ""},
+		"lease":            {twoHold(tell(histories.LockSpec{TTL: 300e6})), DoubleHold, LeaseRanOut, "lasted 300 ms"},
+		"lease, in a pause": {twoHold(tell(histories.LockSpec{TTL: 300e6})).mark(histories.Nemesis, "pause", 50, targeting("worker-0")).mark(histories.Nemesis, "resume", 500, targeting("worker-0")),
+			DoubleHold, LeaseRanOut, "worker-0 was paused from 0.050 s to 0.500 s"},
+		"renewal": {twoHold(tell(histories.LockSpec{TTL: 300e6})).op(0, "extend", "ok", 60, 62, token("a")),
+			DoubleHold, RenewalStopped, "renewed last at 0.062 s"},
+		"renewals alone were paused": {twoHold(tell(histories.LockSpec{TTL: 300e6})).op(0, "extend", "ok", 60, 62, token("a")).mark(histories.Nemesis, "pause", 70, targeting("worker-0"), fault(histories.Fault{F: "pause", Step: "renewal"})),
+			DoubleHold, RenewalStopped, "paused"},
+		"the whole worker was paused, renewals with it": {twoHold(tell(histories.LockSpec{TTL: 300e6})).op(0, "extend", "ok", 60, 62, token("a")).mark(histories.Nemesis, "pause", 70, targeting("worker-0"), fault(histories.Fault{F: "pause"})),
+			DoubleHold, LeaseRanOut, "paused"},
+		"one owner id": {tell(open).op(0, "acquire", "ok", 0, 4, token("pod:1#1")).op(1, "acquire", "ok", 400, 406, token("pod:1#2")).op(0, "release", "ok", 600, 601, token("pod:1#1")),
+			DoubleHold, SharedOwner, `"pod:1"`},
+		"made up": {tell(open).mark(histories.Nemesis, "partition", 50, fault(histories.Fault{From: []string{"worker-1"}, To: []string{"locks"}})).op(0, "acquire", "ok", 0, 4).op(1, "acquire", "ok", 400, 906).op(0, "release", "ok", 1000, 1001),
+			DoubleHold, FailedOpen, "worker 1 went on at 0.906 s although the links of worker-1 with locks were cut off"},
+		"a release in flight": {tell(open).op(2, "acquire", "ok", 0, 1, token("c")).op(2, "release", "info", 2, 500, token("c")).op(0, "acquire", "ok", 3, 4, token("a")).op(1, "acquire", "ok", 400, 406, token("b")).op(0, "release", "fail", 600, 601, token("a"), failed("not the owner")),
+			DoubleHold, ReleasedByAnother, "may have deleted"},
+		"a foreign release": {tell(histories.LockSpec{TTL: 300e6}).op(2, "acquire", "ok", 0, 1, token("c"), until(300)).op(0, "acquire", "ok", 310, 311, token("a"), until(610)).op(2, "release", "ok", 320, 321, token("c")).op(1, "acquire", "ok", 330, 331, token("b"), until(630)).op(0, "release", "fail", 400, 401, token("a"), failed("not the owner")),
+			DoubleHold, ReleasedByAnother, "worker 2 released at 0.320 s"},
+		"never released": {tell(withLease).op(0, "acquire", "ok", 0, 2, until(1000)).mark(histories.Nemesis, "kill", 5, targeting("worker-0")).op(1, "acquire", "fail", 1600, 1608, failed("busy")),
+			StuckLock, NeverReleased, "worker 0 was killed at 0.005 s while it held the lock"},
+		"renewed by nobody's watchdog": {tell(withLease).op(0, "acquire", "ok", 0, 2, until(1000)).op(0, "release", "info", 5, 50).op(0, "extend", "ok", 600, 602, until(1600)).op(0, "extend", "ok", 1200, 1202, until(2200)).op(1, "acquire", "fail", 2000, 2008, failed("busy")),
+			StuckLock, NeverReleased, "worker 0 goes on renewing it"},
+		"written after release": {tell(withLease).op(0, "sell", "ok", 0, 100).op(0, "acquire", "ok", 1, 2, parent(1), until(1000)).op(0, "release", "ok", 10, 12, parent(1)).op(0, "write", "ok", 20, 30, parent(1)),
+			StaleWrite, BeforeCommit, "sent its release at 0.010 s"},
+		"written after notice": {tell(withLease).op(0, "sell", "ok", 0, 100).op(0, "acquire", "ok", 1, 2, parent(1), until(1000)).mark(0, "lost", 10).op(0, "write", "ok", 20, 30, parent(1)),
+			StaleWrite, FailedOpen, "was told at 0.010 s"},
+		"check and act": {tell(histories.LockSpec{None: true}).op(0, "sell", "ok", 0, 50, orderID("a")).op(1, "sell", "ok", 10, 60, orderID("b")),
+			Oversell, NotAtomic, "worker 0 and worker 1 both looked at the stock"},
+		"tried again": {tell(histories.LockSpec{None: true}).op(0, "sell", "info", 0, 5, orderID("a")).op(0, "sell", "ok", 10, 15, orderID("a")).audit(3000, -1, "a", "a"),
+			DuplicateOrder, RetriedBlind, "op 1 had an unknown outcome"},
+		"acted twice by itself": {tell(histories.LockSpec{None: true}).op(0, "sell", "ok", 0, 5, orderID("a")).audit(3000, -1, "a", "a"),
+			DuplicateOrder, RetriedBlind, "op 1 acted more than once"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := c.story.history()
+			h.Header.Initial = 1
+			v := c.story.check()
+			for _, x := range v.Violations {
+				if x.Property == c.property {
+					if x.Cause != c.cause || !strings.Contains(x.Because, c.because) {
+						t.Errorf("cause is %q (%s), want %q (… %s …)", x.Cause, x.Because, c.cause, c.because)
+					}
+					return
+				}
+			}
+			t.Errorf("no %s:\n%s", c.property, told(v))
+		})
+	}
+}

@@ -1,0 +1,217 @@
+package checker
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+var withLease = histories.LockSpec{TTL: 1000e6, Grace: 500e6, Deadline: true}
+
+// Each rule at its edge: the harmless reading that keeps it quiet, and the
+// step further that does not.
+func TestRulesAtTheirEdges(t *testing.T) {
+	valid := map[string]string{"verdict": "valid"}
+	for name, c := range map[string]struct {
+		story *story
+		want  map[string]string
+	}{
+		"double-hold: three at once are two grants too many": {
+			tell(withLease).op(0, "acquire", "ok", 0, 2, until(1000)).op(1, "acquire", "ok", 10, 12, until(1010)).op(2, "acquire", "ok", 20, 22, until(1020)).
+				op(0, "release", "fail", 100, 101, failed("not the owner")).op(1, "release", "fail", 110, 111, failed("not the owner")).op(2, "release", "ok", 120, 121),
+			map[string]string{"double-hold": "1,2,2,3"},
+		},
+		"double-hold: the same worker twice is no double hold": {
+			tell(histories.LockSpec{Reentrant: true}).op(0, "acquire", "ok", 0, 2).op(0, "acquire", "ok", 10, 12).op(0, "release", "ok", 20, 21).op(0, "release", "ok", 30, 31),
+			valid,
+		},
+		"foreign-release: after a failover both release their own": {
+			tell(histories.LockSpec{TTL: 1000e6}).op(0, "acquire", "ok", 0, 2).mark(histories.Nemesis, "kill", 10, targeting("redis-1")).mark(histories.Nemesis, "promoted", 50, targeting("redis-2")).
+				op(1, "acquire", "ok", 60, 62).op(1, "release", "ok", 70, 72).op(0, "release", "fail", 100, 101, failed("not the owner")),
+			map[string]string{"double-hold": "1,2"},
+		},
+		"foreign-release: an unknown acquire may have been there to release": {
+			tell(withLease).op(0, "acquire", "info", 0, 50).op(1, "acquire", "ok", 10, 12, until(1010)).op(0, "release", "fail", 60, 62, failed("not the owner")).op(1, "release", "ok", 100, 101),
+			valid,
+		},
+		"foreign-release: its own lease is over, and the other holds": {
+			tell(withLease).op(0, "acquire", "ok", 0, 2, token("a"), until(1000)).op(1, "acquire", "ok", 1005, 1008, token("b"), until(2005)).op(0, "release", "ok", 1010, 1012, token("a")).op(1, "release", "fail", 1100, 1101, token("b"), failed("not the owner")),
+			map[string]string{"foreign-release": "3"},
+		},
+		"foreign-release: a skewed server may have kept its lease": {
+			tell(withLease).op(0, "acquire", "ok", 0, 2, token("a"), until(1000)).mark(histories.Nemesis, "skew", 10, targeting("redis-1")).mark(histories.Nemesis, "promoted", 20, targeting("redis-2")).
+				op(1, "acquire", "ok", 1005, 1008, token("b"), until(2005)).op(0, "release", "ok", 1010, 1012, token("a")).op(1, "release", "fail", 1100, 1101, token("b"), failed("not the owner")),
+			map[string]string{"lock-not-linearizable": "2,1,3,4"},
+		},
+		"lease-gap: nobody else was there": {
+			tell(withLease).op(0, "acquire", "ok", 0, 2, until(1000)).op(0, "extend", "ok", 1500, 1502, until(2500)).op(0, "release", "ok", 1600, 1601),
+			valid,
+		},
+		"lease-gap: the other came before the last renewal": {
+			tell(withLease).op(1, "acquire", "ok", 0, 1, until(1000)).op(1, "release", "ok", 5, 6).op(0, "acquire", "ok", 10, 12, until(1010)).op(0, "extend", "ok", 1500, 1502, until(2500)).op(0, "release", "ok", 1600, 1601),
+			valid,
+		},
+		"lease-gap: while the old master goes on, its lease may too": {
+			tell(withLease).op(0, "acquire", "ok", 0, 2, until(1000)).mark(histories.Nemesis, "partition", 5, targeting("redis-1")).op(1, "acquire", "ok", 1005, 1008, until(2005)).op(1, "release", "ok", 1010, 1011).
+				op(0, "extend", "ok", 1001, 1020, until(2001)).op(0, "release", "ok", 1600, 1601),
+			valid,
+		},
+		"fence-regression: grants that touch may come in either order": {
+			tell(histories.LockSpec{Fenced: true}).op(0, "acquire", "ok", 0, 10, fence(2)).op(0, "release", "ok", 10, 11).op(1, "acquire", "info", 10, 12).op(2, "acquire", "ok", 10, 13, fence(3)).op(2, "release", "ok", 20, 21),
+			valid,
+		},
+		"fence-regression: two grants at once with one number": {
+			tell(histories.LockSpec{Fenced: true, TTL: 5e6}).op(0, "acquire", "ok", 0, 10, fence(2), until(5)).op(1, "acquire", "ok", 0, 11, fence(2), until(5)),
+			map[string]string{"fence-regression": "2"},
+		},
+		"fence-regression: a holder's second grant of a reentrant lock keeps its number": {
+			tell(histories.LockSpec{Fenced: true, Reentrant: true}).op(0, "acquire", "ok", 0, 1, fence(2)).op(0, "acquire", "ok", 5, 6, fence(2)).op(0, "release", "ok", 7, 8).op(0, "release", "ok", 9, 10),
+			valid,
+		},
+		"fence-regression: the store took a smaller number": {
+			tell(histories.LockSpec{Fenced: true}).op(0, "write", "ok", 0, 1, fence(7)).op(1, "write", "ok", 2, 3, fence(6)),
+			map[string]string{"fence-regression": "2"},
+		},
+		"fence-regression: the store refused it": {
+			tell(histories.LockSpec{Fenced: true}).op(0, "write", "ok", 0, 1, fence(7)).op(1, "write", "fail", 2, 3, fence(6)).op(1, "write", "ok", 4, 5, fence(7)),
+			valid,
+		},
+		"stuck-lock: busy within ttl and grace": {
+			tell(withLease).op(0, "acquire", "ok", 0, 2, until(1000)).mark(histories.Nemesis, "kill", 5, targeting("worker-0")).op(1, "acquire", "fail", 1400, 1402, failed("busy")).op(1, "acquire", "ok", 1505, 1507, until(2505)).op(1, "release", "ok", 1510, 1512),
+			valid,
+		},
+		"stuck-lock: busy beyond them": {
+			tell(withLease).op(0, "acquire", "ok", 0, 2, until(1000)).mark(histories.Nemesis, "kill", 5, targeting("worker-0")).op(1, "acquire", "fail", 1506, 1508, failed("busy")),
+			map[string]string{"stuck-lock": "1"},
+		},
+		"stuck-lock: a server was away": {
+			tell(withLease).op(0, "acquire", "ok", 0, 2, until(1000)).op(0, "release", "ok", 5, 6).mark(histories.Nemesis, "kill", 10, targeting("redis-1")).op(1, "acquire", "fail", 1700, 1702, failed("busy")).
+				mark(histories.Nemesis, "start", 1800, targeting("redis-1")).op(1, "acquire", "ok", 1900, 1902, until(2900)).op(1, "release", "ok", 2000, 2001),
+			valid,
+		},
+		"stuck-lock: two who tried at once may have refused each other": {
+			tell(withLease).op(0, "acquire", "fail", 5000, 5010, failed("busy")).op(1, "acquire", "fail", 5005, 5015, failed("busy")),
+			valid,
+		},
+		"stuck-lock: not for so long": {
+			tell(withLease).op(0, "acquire", "fail", 2000, 2010, failed("busy")).op(1, "acquire", "fail", 2005, 2015, failed("busy")).op(0, "acquire", "fail", 2900, 2910, failed("busy")).op(1, "acquire", "fail", 2905, 2915, failed("busy")).
+				op(0, "acquire", "fail", 3600, 3610, failed("busy")).op(1, "acquire", "fail", 3605, 3615, failed("busy")),
+			map[string]string{"stuck-lock": ""},
+		},
+		"stuck-lock: the lock promises no bound": {
+			tell(histories.LockSpec{}).op(0, "acquire", "fail", 9000, 9010, failed("busy")),
+			valid,
+		},
+		"stuck-lock: too short to tell": {
+			tell(withLease).op(0, "acquire", "info", 0, 100).op(1, "acquire", "fail", 200, 210, failed("busy")),
+			map[string]string{"verdict": "unknown"},
+		},
+		"stale-write: in the instant of the deadline": {
+			tell(withLease).op(0, "sell", "ok", 0, 1200, orderID("a"), left(0)).op(0, "acquire", "ok", 1, 2, parent(1), until(1000)).op(0, "write", "ok", 1000, 1100, parent(1)).audit(3000, 0, "a"),
+			valid,
+		},
+		"stale-write: after the deadline": {
+			tell(withLease).op(0, "sell", "ok", 0, 1200, orderID("a"), left(0)).op(0, "acquire", "ok", 1, 2, parent(1), until(1000)).op(0, "write", "ok", 1001, 1100, parent(1)).audit(3000, 0, "a"),
+			map[string]string{"stale-write": "3"},
+		},
+		"stale-write: the lease was renewed": {
+			tell(withLease).op(0, "sell", "ok", 0, 1200, orderID("a"), left(0)).op(0, "acquire", "ok", 1, 2, parent(1), until(1000)).op(0, "extend", "ok", 900, 910, until(1900)).op(0, "write", "ok", 1001, 1100, parent(1)).audit(3000, 0, "a"),
+			valid,
+		},
+		"stale-write: another lock of the sell is still held": {
+			tell(withLease).op(0, "sell", "ok", 0, 1200, orderID("a"), left(0)).op(0, "acquire", "ok", 1, 2, parent(1), until(1000)).
+				op(0, "acquire", "ok", 500, 502, parent(1), until(1500), func(op *histories.Op) { op.Key = "stock:sku-2" }).op(0, "write", "ok", 1001, 1100, parent(1)).audit(3000, 0, "a"),
+			valid,
+		},
+		"stale-write: a killed worker may write in the instant after the mark": {
+			tell(withLease).op(0, "sell", "info", 0, -1, orderID("a")).op(0, "acquire", "ok", 1, 2, parent(1), until(1000)).mark(histories.Nemesis, "kill", 10, targeting("worker-0")).op(0, "write", "ok", 11, 12, parent(1)).audit(3000, 0, "a"),
+			valid,
+		},
+		"stale-write: of unknown outcome, and the order is there": {
+			tell(withLease).op(0, "sell", "info", 0, 1200, orderID("a")).op(0, "acquire", "ok", 1, 2, parent(1), until(1000)).op(0, "write", "info", 1001, 1100, parent(1)).audit(3000, 0, "a"),
+			map[string]string{"stale-write": "3"},
+		},
+		"stale-write: of unknown outcome, and it never acted": {
+			tell(withLease).op(0, "sell", "info", 0, 1200, orderID("a")).op(0, "acquire", "ok", 1, 2, parent(1), until(1000)).op(0, "write", "info", 1001, 1100, parent(1)).audit(3000, 1),
+			valid,
+		},
+		"stale-write: told that the lock is lost, and wrote": {
+			tell(withLease).op(0, "sell", "ok", 0, 100, orderID("a"), left(0)).op(0, "acquire", "ok", 1, 2, parent(1), until(1000)).mark(0, "lost", 50).op(0, "write", "ok", 60, 70, parent(1)).audit(3000, 0, "a"),
+			map[string]string{"stale-write": "3"},
+		},
+		"stale-write: the design has no lock": {
+			tell(histories.LockSpec{None: true}).op(0, "sell", "ok", 0, 100, orderID("a"), left(0)).op(0, "write", "ok", 60, 70, parent(1)).audit(3000, 0, "a"),
+			valid,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.story.h.Header.Initial = 1
+			v := c.story.check()
+			if diff := cmp.Diff(c.want, blamed(v)); diff != "" {
+				t.Errorf("wanted and blamed differ (-want +got):\n%s%s", diff, told(v))
+			}
+		})
+	}
+}
+
+func TestBooksAtTheirEdges(t *testing.T) {
+	valid := map[string]string{"verdict": "valid"}
+	qty := func(n int64) func(*histories.Op) { return func(op *histories.Op) { op.Qty = n } }
+	replay := func(op *histories.Op) { op.Replay = true }
+	none := histories.LockSpec{None: true}
+	for name, c := range map[string]struct {
+		initial int64
+		story   *story
+		want    map[string]string
+	}{
+		"a restock is there to be sold":                       {1, tell(none).op(0, "restock", "ok", 0, 1).op(0, "sell", "ok", 2, 3, orderID("a")).op(0, "sell", "ok", 4, 5, orderID("b")).audit(3000, 0, "a", "b"), valid},
+		"a restock of unknown outcome may be there":           {1, tell(none).op(0, "restock", "info", 0, 1).op(0, "sell", "ok", 2, 3, orderID("a")).op(0, "sell", "ok", 4, 5, orderID("b")).audit(3000, 0, "a", "b"), valid},
+		"a cancelled order's unit can be sold again":          {1, tell(none).op(0, "sell", "ok", 2, 3, orderID("a")).op(0, "cancel", "ok", 4, 5, orderID("a")).op(0, "sell", "ok", 6, 7, orderID("b")).audit(3000, 0, "b"), valid},
+		"an order counts once, however often it was accepted": {1, tell(none).op(0, "sell", "ok", 0, 1, orderID("a"), left(0)).op(0, "sell", "ok", 2, 3, orderID("a"), left(0), replay).audit(3000, 0, "a"), valid},
+		"quantities count": {3, tell(none).op(0, "sell", "ok", 0, 1, orderID("a"), qty(2)).op(1, "sell", "ok", 0, 2, orderID("b"), qty(2)).audit(3000, -1, "a", "b"),
+			map[string]string{"oversell": "2", "stock-mismatch": "", "stock-not-linearizable": "1,2"}},
+		"an unknown sell that is in the store was sold": {1, tell(none).op(0, "sell", "info", 0, 1, orderID("a")).op(1, "sell", "ok", 5, 6, orderID("b")).audit(3000, -1, "a", "b"),
+			map[string]string{"oversell": "2", "stock-not-linearizable": "1,2"}},
+		"an unknown sell that is not was not":                  {1, tell(none).op(0, "sell", "info", 0, 1, orderID("a")).op(1, "sell", "ok", 5, 6, orderID("b")).audit(3000, 0, "b"), valid},
+		"an unknown sell may have taken stock and left no row": {2, tell(none).op(0, "sell", "info", 0, 1, orderID("a")).op(1, "sell", "ok", 5, 6, orderID("b")).audit(3000, 0, "b"), valid},
+		"nobody may":          {2, tell(none).op(1, "sell", "ok", 5, 6, orderID("b")).audit(3000, 0, "b"), map[string]string{"stock-mismatch": ""}},
+		"a replay takes none": {2, tell(none).op(0, "sell", "info", 0, 1, orderID("a")).op(1, "sell", "ok", 5, 6, orderID("a"), replay).audit(3000, 0, "a"), map[string]string{"stock-mismatch": "1"}},
+		"an accepted order that the store forgot":              {2, tell(none).op(0, "sell", "ok", 0, 1, orderID("a")).op(1, "sell", "ok", 5, 6, orderID("b")).audit(3000, 1, "b"), map[string]string{"stock-mismatch": "1"}},
+		"an audit without any orders counts the stock only":    {2, tell(none).op(0, "sell", "ok", 0, 1, orderID("a")).audit(3000, 1), valid},
+		"and it must be right":                                 {2, tell(none).op(0, "sell", "ok", 0, 1, orderID("a")).audit(3000, 2), map[string]string{"stock-mismatch": ""}},
+		"sells without order ids are counted by themselves":    {2, tell(none).op(0, "sell", "ok", 0, 1).op(0, "sell", "ok", 2, 3).audit(3000, 0), valid},
+		"and can be too many":                                  {1, tell(none).op(0, "sell", "ok", 0, 1).op(0, "sell", "ok", 2, 3), map[string]string{"oversell": "2", "stock-not-linearizable": "1,2"}},
+		"a sell that may act after the audit widens the books": {2, tell(none).op(0, "sell", "info", 0, 2990, orderID("a")).audit(3000, 1, "a"), valid},
+		"two ok sells of one order, and one row": {5, tell(none).op(0, "sell", "ok", 0, 1, orderID("a"), left(4)).op(1, "sell", "ok", 5, 6, orderID("a"), left(3)).audit(3000, 3, "a", "b"),
+			map[string]string{"duplicate-order": "a"}},
+		"sold, cancelled and sold again is no duplicate": {5, tell(none).op(0, "sell", "ok", 0, 1, orderID("a")).op(0, "cancel", "ok", 2, 3, orderID("a")).op(0, "sell", "ok", 5, 6, orderID("a")).audit(3000, 4, "a"), valid},
+		"what was left proves that both acted":           {10, tell(none).op(0, "sell", "info", 0, 300, orderID("a")).op(0, "sell", "ok", 310, 320, orderID("a"), left(8)), map[string]string{"duplicate-order": "a"}},
+		"what was left proves nothing":                   {10, tell(none).op(0, "sell", "info", 0, 300, orderID("a")).op(0, "sell", "ok", 310, 320, orderID("a"), left(9)), valid},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.story.h.Header.Initial = c.initial
+			c.story.h.Header.MaxDelay = 100e6
+			v := c.story.check()
+			if diff := cmp.Diff(c.want, blamed(v)); diff != "" {
+				t.Errorf("wanted and blamed differ (-want +got):\n%s%s", diff, told(v))
+			}
+		})
+	}
+}
+
+func TestUnknownSellsAreSettledByTheAuditInACopy(t *testing.T) {
+	s := tell(histories.LockSpec{None: true}).op(0, "sell", "info", 0, 1, orderID("there")).op(0, "sell", "info", 2, 3, orderID("not there")).
+		op(0, "sell", "info", 4, 5, orderID("twice")).op(0, "sell", "ok", 6, 7, orderID("twice")).op(0, "sell", "info", 8, -1, orderID("never answered")).audit(3000, 8, "there", "twice")
+	s.h.Header.Initial = 10
+	before := *s.history()
+	before.Ops = append([]histories.Op(nil), before.Ops...)
+	v := s.check()
+	if v.Counts.Settled != 2 || v.Counts.StillOpen != 2 {
+		t.Errorf("settled %d and left open %d, want 2 and 2", v.Counts.Settled, v.Counts.StillOpen)
+	}
+	if diff := cmp.Diff(before.Ops, s.h.Ops); diff != "" {
+		t.Errorf("the history was changed:\n%s", diff)
+	}
+}
