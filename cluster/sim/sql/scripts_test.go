@@ -53,6 +53,9 @@ func transcript(text string) string {
 func TestScriptsEndOnTheModelAsWritten(t *testing.T) {
 	eachScript(t, func(t *testing.T, path, text string) {
 		got := transcript(text)
+		if strings.Contains(got, busy) {
+			t.Errorf("a step of the script could not be done:\n%s", got)
+		}
 		if *update {
 			if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
 				t.Fatal(err)

@@ -20,7 +20,11 @@
 // floating point, time stamps, savepoints, other isolation levels, changes of
 // a primary key, and locking statements whose locks hang on the optimizer's
 // choice among several indexes. What it does not know: metadata locks, page
-// splits, the delay of the purge of deleted rows.
+// splits, the delay of the purge of deleted rows, accents that do not count
+// when text is compared, and warnings (INSERT IGNORE ignores duplicates only).
+//
+// The server compared with is MariaDB 10.11. Newer ones turn
+// innodb_snapshot_isolation on by default; here SET does.
 package sql
 
 import (
