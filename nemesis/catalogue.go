@@ -18,7 +18,8 @@ var Catalogue = []Nemesis{
 		Needs:   needReplicas,
 		Variants: []Variant{
 			{Name: "lost-grant", Fits: doesNotWait, Plan: lostGrant},
-			{Name: "stale-replica", Fits: waits, Plan: staleReplica},
+			{Name: "stale-replica", Fits: waitsForOneOfTwo, Plan: staleReplica},
+			{Name: "only-replica", Fits: waitsForTheOnlyOne, Plan: onlyReplica},
 		},
 	},
 	{
@@ -50,7 +51,7 @@ var Catalogue = []Nemesis{
 		Summary: "cut links: split brain, replicas off, clients off, one way, off the lock but not the stock",
 		Needs:   needServer,
 		Variants: []Variant{
-			{Name: "split-brain", Fits: hasReplicas, Plan: splitBrain},
+			{Name: "split-brain", Fits: hasSentinels, Plan: splitBrain},
 			{Name: "off-the-lock", Fits: hasLockServer, Plan: offTheLock},
 			{Name: "one-way", Fits: hasLockServer, Plan: oneWay},
 			{Name: "clients-off", Plan: clientsOff},
@@ -116,14 +117,16 @@ var Catalogue = []Nemesis{
 	},
 }
 
-func hasReplicas(p Params) bool   { return p.Replicas }
-func hasLockServer(p Params) bool { return p.Servers > 0 }
-func hasServer(p Params) bool     { return p.Servers > 0 || p.SQL }
-func onlySQL(p Params) bool       { return p.Servers == 0 && p.SQL }
-func waits(p Params) bool         { return p.Waits }
-func doesNotWait(p Params) bool   { return !p.Waits }
-func hasLease(p Params) bool      { return p.TTL > 0 }
-func renews(p Params) bool        { return p.Renews }
+func hasReplicas(p Params) bool        { return p.Replicas }
+func hasLockServer(p Params) bool      { return p.Servers > 0 }
+func hasServer(p Params) bool          { return p.Servers > 0 || p.SQL }
+func onlySQL(p Params) bool            { return p.Servers == 0 && p.SQL }
+func waitsForOneOfTwo(p Params) bool   { return p.Waits && p.Sentinels }
+func waitsForTheOnlyOne(p Params) bool { return p.Waits && !p.Sentinels }
+func doesNotWait(p Params) bool        { return !p.Waits }
+func hasLease(p Params) bool           { return p.TTL > 0 }
+func hasSentinels(p Params) bool       { return p.Sentinels }
+func renews(p Params) bool             { return p.Renews }
 
 func need(fits func(Params) bool, why string) func(Params) error {
 	return func(p Params) error {

@@ -31,13 +31,15 @@ type Params struct {
 	TTL       time.Duration // of the design's lock; 0: it has none
 	LongWork  time.Duration // the shortest of the long critical sections: what aimed faults wait for
 	Workers   int
-	Servers   int    // of the lock service, named redis-1 …; 0: none
-	Replicas  bool   // the lock service has replicas and fails over
-	SQL       bool   // there is a SQL server
-	Lockless  bool   // the design takes no lock: faults aim at sales
-	Renews    bool   // its lock is renewed in the background
-	Waits     bool   // a grant waits for a replica: cutting all of them off stops the grants
-	Only      string // play only the variant of this name, for nemeses that have several
+	Servers   int      // of the lock service, named redis-1 …; 0: none
+	Replicas  bool     // the lock service has replicas and fails over
+	SQL       bool     // there is a SQL server
+	Lockless  bool     // the design takes no lock: faults aim at sales
+	Renews    bool     // its lock is renewed in the background
+	Sentinels bool     // sentinels watch the lock service
+	Steps     []string // places between the design's commands where a crash tells most
+	Waits     bool     // a grant waits for a replica: cutting all of them off stops the grants
+	Only      string   // play only the variant of this name, for nemeses that have several
 	Rand      *rand.Rand
 }
 
@@ -59,6 +61,10 @@ type Variant struct {
 	Fits func(Params) bool
 	Plan func(Params) []Step
 }
+
+// timeToBite is what an episode needs at the least before the time limit. A
+// fault that is healed as soon as it begins shows nothing.
+const timeToBite = time.Second
 
 // firstEpisode is when a run has warmed up and has grants to lose.
 const firstEpisode = 2 * time.Second
@@ -117,7 +123,7 @@ func Plan(name string, p Params) (Schedule, error) {
 		s.Episodes = append(s.Episodes, episodes...)
 	}
 	slices.SortStableFunc(s.Episodes, func(a, b Episode) int { return cmp.Compare(a.At, b.At) })
-	s.Episodes = slices.DeleteFunc(s.Episodes, func(e Episode) bool { return e.At >= p.TimeLimit })
+	s.Episodes = slices.DeleteFunc(s.Episodes, func(e Episode) bool { return e.At >= p.TimeLimit-timeToBite })
 	return s, nil
 }
 

@@ -18,7 +18,7 @@ import (
 func params(seed uint64) Params {
 	return Params{
 		TimeLimit: 30 * time.Second, TTL: 5 * time.Second, LongWork: 2 * time.Second,
-		Workers: 10, Servers: 3, Replicas: true, SQL: true, Renews: true, Rand: rand.New(rand.NewPCG(seed, 1)),
+		Workers: 10, Servers: 3, Replicas: true, SQL: true, Renews: true, Sentinels: true, Rand: rand.New(rand.NewPCG(seed, 1)),
 	}
 }
 
@@ -28,7 +28,9 @@ func TestEveryPlanIsAValidScheduleAndOneSeedMakesOnePlan(t *testing.T) {
 			t.Run(n.Name+"/"+only, func(t *testing.T) {
 				p, q := params(7), params(7)
 				p.Only, q.Only = only, only
-				p.Waits, q.Waits = only == "stale-replica", only == "stale-replica"
+				p.Waits = only == "stale-replica" || only == "only-replica"
+				p.Sentinels = only != "only-replica"
+				q.Waits, q.Sentinels = p.Waits, p.Sentinels
 				p.Replicas = only != "restart-keep"
 				q.Replicas = p.Replicas
 				if only == "restart-keep" {

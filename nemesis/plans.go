@@ -93,6 +93,16 @@ func staleReplica(p Params) []Step {
 	}
 }
 
+// onlyReplica: where a master has one replica, a grant that waited for it
+// survives the master. There is nothing to be cut off: without the replica
+// nothing is granted.
+func onlyReplica(p Params) []Step {
+	return []Step{
+		on(longGrant(p, false), histories.Fault{F: histories.Kill, Targets: []string{KeyMaster}}),
+		{On: promoted, After: time.Second, Fault: histories.Fault{F: histories.Start, Targets: []string{"old-master"}}},
+	}
+}
+
 func killServer(mode string) func(Params) []Step {
 	return func(p Params) []Step {
 		target := p.server()
@@ -169,9 +179,17 @@ func clientsOff(p Params) []Step {
 // is over and someone else has had time to come in.
 func offTheLock(p Params) []Step {
 	return []Step{
-		on(longGrant(p, false), histories.Fault{F: histories.Partition, From: []string{Holder}, To: []string{"locks", "sentinels"}}),
+		on(longGrant(p, false), histories.Fault{F: histories.Partition, From: []string{Holder}, To: p.lockService()}),
 		after(p.lease()*13/10, histories.Fault{F: histories.Heal}),
 	}
+}
+
+// lockService is every server that a client of the lock talks to.
+func (p Params) lockService() []string {
+	if p.Sentinels {
+		return []string{"locks", "sentinels"}
+	}
+	return []string{"locks"}
 }
 
 // oneWay lets requests through and swallows the replies.
@@ -305,14 +323,23 @@ var crashSteps = []string{"before-expire", "before-write", "before-order", "befo
 
 func crashAtStep(p Params) []Step {
 	worker := fmt.Sprintf("worker-%d", p.Rand.IntN(max(p.Workers, 1)))
+	steps := p.Steps
+	if len(steps) == 0 {
+		steps = crashSteps
+	}
 	return []Step{
-		step(histories.Fault{F: histories.Crash, Targets: []string{worker}, Step: crashSteps[p.Rand.IntN(len(crashSteps))]}),
+		step(histories.Fault{F: histories.Crash, Targets: []string{worker}, Step: steps[p.Rand.IntN(len(steps))]}),
+		after(backAgain, histories.Fault{F: histories.Start, Targets: []string{worker}}),
 	}
 }
+
+// backAgain is when whoever looks after the workers starts a dead one again.
+const backAgain = 3 * time.Second
 
 func crashHolder(p Params) []Step {
 	return []Step{
 		on(longGrant(p, false), histories.Fault{F: histories.Kill, Targets: []string{Holder}}),
+		after(backAgain, histories.Fault{F: histories.Start, Targets: []string{Holder}}),
 	}
 }
 

@@ -25,6 +25,7 @@ type Design struct {
 	Claims   map[string]Claim   // by nemesis, see Design.Claim
 	Renews   bool               // its lock is renewed in the background
 	NoLease  bool               // its lock has no ttl
+	Steps    []string           // places between its commands where a crash tells most; none: the ones of every sale
 	KnownBad bool               // wrong on purpose
 	Waits    bool               // a grant waits for a replica, or seems to
 	CaughtBy string             // the nemesis that shows a known-bad design

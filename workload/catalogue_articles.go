@@ -19,7 +19,7 @@ var stockService = Spec{
 // which is what renewal is for.
 var renewed = Spec{
 	TTL: 3 * time.Second, Retries: 3, RetryDelay: 50 * time.Millisecond, Jitter: 50 * time.Millisecond,
-	Work: "1ms-20ms,10%:60%ttl-200%ttl",
+	Work: "1ms-20ms,3%:100%ttl-200%ttl",
 }
 
 // with is a Spec with some fields set over another.
@@ -85,13 +85,13 @@ var ofArticles = []Design{
 	{
 		Name: "forgetful", Origin: "article 1, pit 4",
 		Summary:  "redis-lock without finally: a refused customer leaves a zombie until the ttl",
-		Topology: onSentinel, on: onOwnOrLock, Defaults: stockService, Claims: blindLease,
+		Topology: onSentinel, on: onOwnOrLock, Defaults: stockService, Claims: briefLease,
 		lock: lock.NewRedisLock, sale: stock.Forgetful, docs: []string{"RedisLock", "Forgetful"},
 	},
 	{
 		Name: "nested-deadlock", Origin: "article 1, pit 5",
 		Summary:  "takes the same key twice: waits for itself and never sells",
-		Topology: onSentinel, on: onOwnOrLock, Defaults: stockService, Claims: blindLease,
+		Topology: onSentinel, on: onOwnOrLock, Defaults: stockService, Claims: briefLease,
 		lock: lock.NewRedisLock, sale: stock.Nested, docs: []string{"RedisLock", "Nested"},
 	},
 	{
@@ -132,7 +132,7 @@ var grains = []Design{
 	{
 		Name: "coarse-lock", Origin: "article 1, pit 3",
 		Summary:  "redis-lock on a whole category",
-		Topology: onSentinel, on: onOwnOrLock, Claims: blindLease,
+		Topology: onSentinel, on: onOwnOrLock, Claims: briefLease,
 		Defaults: stockService.with(func(s *Spec) { s.LockKey = GrainCategory }),
 		lock:     lock.NewRedisLock, sale: stock.Locked, docs: []string{"RedisLock", "Locked"},
 	},
@@ -176,7 +176,8 @@ var lockFree = []Design{
 		Name: "decr-rollback", Origin: "article 1, §7",
 		Summary:  "no lock: DECRBY, and INCRBY back when below zero",
 		Topology: onSentinel, on: onLockOrOwn, Defaults: Spec{Work: "1ms-20ms", Think: busyShop, Qty: "1"},
-		Lock: noLock,
+		Steps: []string{"before-rollback", "before-order"},
+		Lock:  noLock,
 		Claims: but(noLockOnMaster, map[string]Claim{
 			"loss":  {Holds, Holds, MayBreak}, // a roll-back whose answer is lost
 			"crash": {Holds, Holds, MayBreak}, // between decrement and order, or before the roll-back
@@ -213,9 +214,10 @@ var highAvailability = []Design{
 		Summary:  "wait-lock on a Redis Cluster of three masters with a replica each",
 		Topology: env.Topology{Lock: env.RedisCluster}, on: onOwnOnly, Defaults: stockService,
 		Claims: but(blindLease, map[string]Claim{
-			"failover": {MayBreak, Holds, MayBreak}, // each master has one replica
+			"failover": allHold,                     // each master has one replica, and a grant waits for it
 			"restart":  {MayBreak, Holds, MayBreak}, // one of three masters
 			"clock":    {MayBreak, Holds, MayBreak},
+			"evict":    {MayBreak, Holds, MayBreak},
 		}),
 		lock: lock.NewWaitLock, sale: stock.Locked, docs: []string{"WaitLock", "Locked"},
 	},

@@ -11,7 +11,7 @@ import (
 
 // sqlWork is shorter than a statement's time-out, for work inside a
 // transaction makes others wait for its row.
-const sqlWork = "1ms-20ms,10%:200ms-500ms"
+const sqlWork = "1ms-20ms,5%:250ms-500ms"
 
 // inSQL sell in a database, without any lock but the database's own.
 var inSQL = []Design{
@@ -19,21 +19,24 @@ var inSQL = []Design{
 		Name: "row-lock", Origin: "both articles",
 		Summary:  "SELECT … FOR UPDATE as the first statement of the transaction",
 		Topology: env.Topology{SQL: true}, on: onSQLOnly, Defaults: Spec{Work: sqlWork},
-		Lock: noLock, Claims: everywhere(allHold), Control: true,
+		Steps: []string{"commit"},
+		Lock:  noLock, Claims: everywhere(allHold), Control: true,
 		sale: stock.RowLock, docs: []string{"RowLock"},
 	},
 	{
 		Name: "version-lock", Origin: "article 2",
 		Summary:  "a version column, and a write that names the version it was worked out from",
 		Topology: env.Topology{SQL: true}, on: onSQLOnly, Defaults: Spec{Work: sqlWork},
-		Lock: noLock, Claims: everywhere(allHold), Control: true,
+		Steps: []string{"commit"},
+		Lock:  noLock, Claims: everywhere(allHold), Control: true,
 		sale: stock.VersionLock, docs: []string{"VersionLock"},
 	},
 	{
 		Name: "conditional-update", Origin: "beyond the articles",
 		Summary:  "UPDATE … WHERE stock >= n and a unique order id in one transaction",
 		Topology: env.Topology{SQL: true}, on: onSQLOnly, Defaults: Spec{Work: "1ms-20ms", Think: busyShop, Customers: sellsAgain},
-		Lock: noLock, Claims: everywhere(allHold), Control: true,
+		Steps: []string{"commit"},
+		Lock:  noLock, Claims: everywhere(allHold), Control: true,
 		sale: stock.Conditional, books: sqlBooks{orders: "orders_once"}, docs: []string{"Conditional"},
 	},
 }
@@ -75,6 +78,7 @@ var knownBad = []Design{
 		Name: "setnx-expire", Origin: "laravel/horizon#1738, ShedLock#65, redis-py#818",
 		Summary:  "SETNX and EXPIRE are two commands: a crash between them leaves the key for ever",
 		Topology: onSentinel, on: onOwnOrLock, Defaults: stockService, KnownBad: true, CaughtBy: "crash",
+		Steps:  []string{"before-expire"},
 		Claims: but(blindLease, map[string]Claim{"crash": {Breaks, Holds, MayBreak}}),
 		lock:   lock.NewSetnxExpire, sale: stock.Locked, docs: []string{"SetnxExpire", "Locked"},
 	},
@@ -89,9 +93,10 @@ var knownBad = []Design{
 		Name: "get-then-del", Origin: "article 2, and many libraries",
 		Summary:  "the release compares and deletes in two commands",
 		Topology: onSentinel, on: onOwnOrLock, KnownBad: true, CaughtBy: "pause",
+		Steps: []string{"before-delete"},
 		// A short lease: its end must fall between two commands.
 		Defaults: stockService.with(func(s *Spec) { s.TTL = 300 * time.Millisecond }),
-		Claims:   blindLease,
+		Claims:   briefLease,
 		lock:     lock.NewGetThenDel, sale: stock.Locked, docs: []string{"GetThenDel", "Locked"},
 	},
 	{
@@ -156,8 +161,12 @@ var knownBad = []Design{
 		Summary:  "the lock is released inside the transaction, before it commits",
 		Topology: env.Topology{Lock: env.Sentinel, SQL: true}, on: onSQLOnly, KnownBad: true, CaughtBy: "none",
 		Defaults: stockService.with(func(s *Spec) { s.Work, s.SKUs = sqlWork, 4 }),
-		Claims:   soldWrong(blindLease, Breaks),
-		lock:     lock.NewStockLock, sale: stock.UnlockBeforeCommit, docs: []string{"StockLock", "UnlockBeforeCommit"},
+		Claims: soldWrong(but(briefLease, map[string]Claim{ // its holds are short
+			"clock":   {MayBreak, Holds, MayBreak},
+			"restart": {MayBreak, Holds, MayBreak},
+			"evict":   {MayBreak, Holds, MayBreak},
+		}), Breaks),
+		lock: lock.NewStockLock, sale: stock.UnlockBeforeCommit, docs: []string{"StockLock", "UnlockBeforeCommit"},
 	},
 	{
 		Name: "shared-owner", Origin: "redisson#4724, aredis#119",
@@ -189,17 +198,17 @@ var knownBad = []Design{
 		Summary:  "looks at order and stock, then waits for the lock, then sells by what it saw",
 		Topology: onSentinel, on: onOwnOrLock, KnownBad: true, CaughtBy: "none",
 		Defaults: stockService.with(func(s *Spec) { s.SKUs, s.Customers, s.Retries = 4, sellsAgain, 8 }),
-		Claims:   soldWrong(blindLease, Holds),
+		Claims:   soldWrong(briefLease, Holds),
 		lock:     lock.NewRedisLock, sale: stock.ReadBeforeLock, docs: []string{"RedisLock", "ReadBeforeLock"},
 	},
 	{
 		Name: "replica-read", Origin: "redis#6062",
 		Summary:  "reads the stock from a replica under a good lock, and sets what it worked out",
-		Topology: onSentinel, on: onLockOnly, Defaults: stockService, KnownBad: true, CaughtBy: "partition",
+		Topology: onSentinel, on: onLockOnly, Defaults: stockService, KnownBad: true, CaughtBy: "failover",
 		Claims: but(blindLease, map[string]Claim{
-			"none":      {Holds, Holds, MayBreak}, // when the next buyer is quicker than the replication
-			"partition": {MayBreak, Holds, Breaks},
-			"restart":   {Breaks, Holds, Breaks},
+			"none":     {Holds, Holds, MayBreak}, // when the next buyer is quicker than the replication
+			"failover": {Breaks, Holds, Breaks},  // the replicas are cut off before
+			"restart":  {Breaks, Holds, Breaks},
 		}),
 		lock: lock.NewRedisLock, sale: stock.ReplicaRead, docs: []string{"RedisLock", "ReplicaRead"},
 	},

@@ -106,13 +106,15 @@ var blindLease = map[string]Claim{
 	"clock":      {Breaks, Holds, MayBreak},   // the server's clock ends leases early
 	"loss":       {MayBreak, Holds, MayBreak}, // lost answers: sales in doubt, late releases
 	"crash":      {Holds, Holds, MayBreak},    // the ttl frees the lock; units without an order leak
-	"evict":      {MayBreak, Holds, MayBreak}, // the key is thrown away before its time
+	"evict":      {Breaks, Holds, MayBreak},   // the key is thrown away before its time
 
 	"delay": allHold, "cut-connection": allHold,
 }
 
-// briefLease are the claims of a blind lease whose ttl is about as long as a
-// failover takes: most holds are over before the new master grants again.
+// briefLease are the claims of a blind lease of which a failover loses
+// nothing that matters, more often than not: because its holds are over before
+// the new master grants again, or because its keys are hardly ever free at the
+// moment of the cut, so that the replicas know them to be taken.
 var briefLease = but(blindLease, map[string]Claim{
 	"failover": {MayBreak, Holds, MayBreak},
 })
@@ -124,6 +126,7 @@ var noticedLease = but(blindLease, map[string]Claim{
 	"failover": {MayBreak, Holds, MayBreak},
 	"pause":    {MayBreak, Holds, MayBreak}, // who sleeps hears nothing
 	"clock":    {MayBreak, Holds, MayBreak},
+	"evict":    {MayBreak, Holds, MayBreak},
 })
 
 // shownLease are the claims of a lease lock that shows its worker a deadline:

@@ -52,8 +52,8 @@ type Spec struct {
 	Segments  int   `json:"segments,omitempty"`  // batches on sale side by side with GrainSegment; default 3
 	Customers int   `json:"customers,omitempty"` // a customer buys a batch once, so orders collide; default: every order is its own
 
-	Work  string `json:"work,omitempty"`  // Distribution of the business step; default "1ms-20ms,10%:55%ttl-85%ttl"
-	Think string `json:"think,omitempty"` // Distribution between two purchases; default "2ms-20ms"
+	Work  string `json:"work,omitempty"`  // Distribution of the business step; default "1ms-20ms,3%:65%ttl-85%ttl"
+	Think string `json:"think,omitempty"` // Distribution between two purchases; default "10ms-50ms"
 	Qty   string `json:"qty,omitempty"`   // Distribution of units; default "1,10%:2"
 
 	TTL        time.Duration `json:"ttl,omitempty"`         // of the lock; default 5 s
@@ -78,7 +78,7 @@ type Spec struct {
 var standard = Spec{
 	Workload: Stock, Workers: 10, PerHost: 1, TimeLimit: 30 * time.Second,
 	SKUs: 12, Stock: 5, Segments: 3,
-	Work: "1ms-20ms,10%:55%ttl-85%ttl", Think: "2ms-20ms", Qty: "1,10%:2",
+	Work: "1ms-20ms,3%:65%ttl-85%ttl", Think: "10ms-50ms", Qty: "1,10%:2",
 	TTL: 5 * time.Second, Grace: time.Second, MaxDelay: 5 * time.Second,
 	Retries: 3, RetryDelay: 50 * time.Millisecond, Jitter: 50 * time.Millisecond,
 	Wait: 2 * time.Second, Drift: 0.01, Nodes: 5, Acks: 1, AckWait: 100 * time.Millisecond,
