@@ -31,6 +31,8 @@ func TestMutexAgreesWithBruteForce(t *testing.T) {
 				seed, got, bruteLock(c.ops, c.spec, c.end), c.spec, c.ends, show(c.ops))
 		}
 		switch got, covered := mutex(c.ops, c.spec, c.end); {
+		case covered != nil && ownTokens(c.ops):
+			t.Fatalf("seed %d: a history with a token per acquire is not covered: %v%s", seed, covered, show(c.ops))
 		case covered != nil:
 			beyond++
 		case got != nil:
@@ -41,6 +43,22 @@ func TestMutexAgreesWithBruteForce(t *testing.T) {
 	if n := *smallHistories; invalid < n/5 || invalid > n*4/5 || beyond > n*3/10 {
 		t.Errorf("the histories test too little: %d of %d invalid, %d not covered", invalid, n, beyond)
 	}
+}
+
+// ownTokens reports whether no two acquires have one token, as in our own
+// histories.
+func ownTokens(ops []*histories.Op) bool {
+	seen := map[string]bool{}
+	for _, op := range ops {
+		if op.F != histories.Acquire || op.Outcome == histories.Info && op.Token == "" {
+			continue
+		}
+		if op.Token == "" || seen[op.Token] {
+			return false
+		}
+		seen[op.Token] = true
+	}
+	return true
 }
 
 func TestMutexAgreesWithBruteForceOnShrinkableHistories(t *testing.T) {
