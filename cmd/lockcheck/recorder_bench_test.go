@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/lockcheck/lockcheck/cluster/docker"
+	"github.com/lockcheck/lockcheck/cmd/lockcheck/internal/cell"
+	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/workload"
+)
+
+// What both loops of BenchmarkRecorderCost do.
+const (
+	benchWorkers = 10
+	benchSKUs    = 12
+	benchFor     = 10 * time.Second
+	benchWork    = time.Millisecond
+)
+
+// BenchmarkRecorderCost compares redis-lock as lockcheck runs and records it
+// with the same loop in plain go-redis, on the same servers, one after the
+// other: sells/s of both, and what the recorded one keeps.
+//
+//	go test ./cmd/lockcheck -run xxx -bench RecorderCost -benchtime 1x
+func BenchmarkRecorderCost(b *testing.B) {
+	if out, err := exec.Command("docker", "info").CombinedOutput(); err != nil {
+		b.Skipf("no Docker engine: %v: %.200s", err, out)
+	}
+	b.Setenv(asProgram, "1") // workers are this executable
+	provider, err := docker.New(b.Context(), docker.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		defer cancel()
+		if err := provider.Close(ctx); err != nil {
+			b.Error(err)
+		}
+	})
+	for b.Loop() {
+		recorded := recordedSells(b, provider)
+		plain := plainSells(b)
+		b.ReportMetric(recorded, "recorded-sells/s")
+		b.ReportMetric(plain, "plain-sells/s")
+		b.ReportMetric(100*recorded/plain, "%kept")
+	}
+}
+
+// recordedSells is the throughput of a run.
+func recordedSells(b *testing.B, p *docker.Provider) float64 {
+	spec, err := workload.Spec{
+		Design: "redis-lock", Seed: 1, Workers: benchWorkers, SKUs: benchSKUs, Stock: 1e9, Batches: 1,
+		Work: benchWork.String(), Think: "0s", Qty: "1", TTL: time.Second, MaxDelay: time.Second, TimeLimit: benchFor,
+	}.Resolved()
+	if err != nil {
+		b.Fatal(err)
+	}
+	var out bytes.Buffer
+	plan := cell.Plan{Spec: spec, Nemesis: "none", TimeLimit: benchFor, Cluster: onDocker}
+	if _, err := cell.Run(b.Context(), p, plan, &out); err != nil {
+		b.Fatal(err)
+	}
+	h, err := histories.ReadJSON(&out)
+	if err != nil {
+		b.Fatal(err)
+	}
+	sells := 0
+	for _, op := range h.Ops {
+		if op.F == histories.Sell && op.Outcome == histories.OK && !op.Final {
+			sells++
+		}
+	}
+	return float64(sells) / benchFor.Seconds()
+}
+
+// addressOf is the address of one of this process's containers.
+func addressOf(b *testing.B, server string) string {
+	owned := fmt.Sprintf("%d-", os.Getpid())
+	out, err := exec.Command("docker", "ps", "--filter", "label=lockcheck", "--format", `{{.Label "lockcheck.owner"}} {{.Names}}`).Output()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		owner, name, _ := strings.Cut(strings.TrimSpace(line), " ")
+		if !strings.HasPrefix(owner, owned) || !strings.HasSuffix(name, "-"+server) {
+			continue
+		}
+		ip, err := exec.Command("docker", "inspect", "-f", `{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}`, name).Output()
+		if err != nil {
+			b.Fatal(err)
+		}
+		return strings.TrimSpace(string(ip)) + ":6379"
+	}
+	b.Fatalf("no container %s", server)
+	return ""
+}
+
+var plainRelease = redis.NewScript(`if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) else return 0 end`)
+
+// plainSells is the throughput of the loop in plain go-redis.
+func plainSells(b *testing.B) float64 {
+	lock, stock := addressOf(b, "redis-1"), addressOf(b, "stock-1")
+	var sells atomic.Int64
+	ctx, cancel := context.WithTimeout(b.Context(), benchFor)
+	defer cancel()
+	var wg sync.WaitGroup
+	for worker := range benchWorkers {
+		wg.Go(func() {
+			shop := plainShop{
+				lock:  redis.NewClient(&redis.Options{Addr: lock, MaxRetries: -1}),
+				stock: redis.NewClient(&redis.Options{Addr: stock, MaxRetries: -1}),
+				rand:  rand.New(rand.NewPCG(1, uint64(worker))), worker: worker,
+			}
+			defer shop.lock.Close()
+			defer shop.stock.Close()
+			for n := 0; ctx.Err() == nil; n++ {
+				if shop.sell(ctx, n) {
+					sells.Add(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return float64(sells.Load()) / benchFor.Seconds()
+}
+
+// plainShop is one worker without lockcheck.
+type plainShop struct {
+	lock, stock *redis.Client
+	rand        *rand.Rand
+	worker      int
+}
+
+func (s *plainShop) sell(ctx context.Context, n int) bool {
+	sku := s.rand.IntN(benchSKUs)
+	key, token := fmt.Sprintf("plain:lock:%d", sku), fmt.Sprintf("%d#%d", s.worker, n)
+	if !s.acquire(ctx, key, token) {
+		return false
+	}
+	defer plainRelease.Run(ctx, s.lock, []string{key}, token)
+	stock := fmt.Sprintf("plain:stock:%d", sku)
+	if err := s.stock.Get(ctx, stock).Err(); err != nil && err != redis.Nil {
+		return false
+	}
+	wait(ctx, benchWork)
+	if s.stock.DecrBy(ctx, stock, 1).Err() != nil {
+		return false
+	}
+	return s.stock.RPush(ctx, stock+":orders", token).Err() == nil
+}
+
+// acquire tries as often as redis-lock does, as far apart.
+func (s *plainShop) acquire(ctx context.Context, key, token string) bool {
+	for try := range 4 {
+		if try > 0 {
+			wait(ctx, 50*time.Millisecond+time.Duration(s.rand.IntN(50))*time.Millisecond)
+		}
+		if ok, err := s.lock.SetNX(ctx, key, token, time.Second).Result(); ok || err != nil {
+			return err == nil
+		}
+	}
+	return false
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
