@@ -194,7 +194,7 @@ func (n *node) start(ctx context.Context, empty bool) error {
 		return err
 	}
 	n.harm.host, n.harm.process = false, false
-	return until(ctx, startLimit, func(ctx context.Context) error { return n.ping(ctx, time.Second) })
+	return until(ctx, startLimit, n.answers)
 }
 
 // startContainer starts a killed container. Its network namespace is new, so

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/histories"
 )
 
@@ -19,13 +20,13 @@ const renewalStep = "renewal"
 
 // stepLimit bounds waiting for a worker to come to the step. A design that has
 // no such step never does; the fault then has no proof.
-const stepLimit = 4 * time.Second
+const stepLimit = 8 * time.Second
 
 // ambushWorkers lays in wait at a step of the workers, and returns when the
 // first of them has come there. A crash or a pause happens once, a delay each
 // time until it is healed. Since a crash comes later than the fault that asked
 // for it, it is recorded as a kill at the moment when it happened.
-func (c *cell) ambushWorkers(ctx context.Context, f histories.Fault, t targets) (string, error) {
+func (c *cell) ambushWorkers(ctx context.Context, f histories.Fault, t *targets) (string, error) {
 	if c.p.Harmless {
 		return "", nil
 	}
@@ -37,7 +38,7 @@ func (c *cell) ambushWorkers(ctx context.Context, f histories.Fault, t targets) 
 		c.waits.Store(id, hits)
 		defer c.waits.Delete(id)
 	}
-	if err := c.lay(ctx, f, t, laid); err != nil {
+	if err := c.lay(ctx, f, *t, laid); err != nil {
 		return "", err
 	}
 	timer := time.NewTimer(stepLimit)
@@ -49,15 +50,22 @@ func (c *cell) ambushWorkers(ctx context.Context, f histories.Fault, t targets) 
 	case <-ctx.Done():
 	}
 	if f.F != histories.Delay {
-		if err := c.unlay(ctx, t, laid); err != nil {
+		if err := c.unlay(ctx, *t, laid); err != nil {
 			return "", err
 		}
+	}
+	if f.F != histories.Delay {
+		*t = targets{}
 	}
 	if first.Hit == 0 {
 		return "", ctx.Err()
 	}
-	name := fmt.Sprintf("worker-%d", laid[first.Hit])
-	return c.aftermath(ctx, f, name, first), nil
+	name := cluster.HostName(laid[first.Hit])
+	struck := c.hostOf(laid[first.Hit])
+	if f.F != histories.Delay {
+		t.addHost(struck, struck.workers...)
+	}
+	return aftermath(ctx, f, struck, name, first), nil
 }
 
 // lay tells the hosts about the ambushes.
@@ -115,13 +123,7 @@ func (c *cell) ambushed(h *host, n note) {
 }
 
 // aftermath looks whether the worker that ran into it is as it should be.
-func (c *cell) aftermath(ctx context.Context, f histories.Fault, name string, n note) string {
-	var h *host
-	for _, candidate := range c.hosts {
-		if slices.Contains(candidate.names(), name) {
-			h = candidate
-		}
-	}
+func aftermath(ctx context.Context, f histories.Fault, h *host, name string, n note) string {
 	at := fmt.Sprintf("%s at %q, %.3f s", name, f.Step, n.At.Seconds())
 	switch f.F {
 	case histories.Crash:

@@ -15,7 +15,7 @@ import (
 )
 
 // injectLimit bounds one fault, the look at whether it bit included.
-const injectLimit = 30 * time.Second
+const injectLimit = time.Minute
 
 // Inject implements cluster.Cluster. What a fault did is looked at where it
 // must show, never concluded from having done it; without such a sign the
@@ -39,45 +39,42 @@ func (c *cell) Inject(ctx context.Context, f histories.Fault) (cluster.Effect, e
 		return cluster.Effect{}, fmt.Errorf("%s without a target", f.F)
 	}
 	c.markHurt(t.nodes)
-	proof, err := c.hurt(ctx, f, t)
-	effect := cluster.Effect{Targets: t.names(), Proof: proof}
-	if f.Step != "" && f.F == histories.Crash {
-		effect.Targets = nil // the kill is an event of its own: fault_steps.go
-	}
-	return effect, err
+	proof, err := c.hurt(ctx, f, &t)
+	return cluster.Effect{Targets: t.names(), Proof: proof}, err
 }
 
-// hurt does one fault to its targets.
-func (c *cell) hurt(ctx context.Context, f histories.Fault, t targets) (proof string, err error) {
+// hurt does one fault to its targets. What waits for a step narrows them down
+// to whom it struck.
+func (c *cell) hurt(ctx context.Context, f histories.Fault, t *targets) (proof string, err error) {
 	switch f.F {
 	case histories.Kill:
-		return c.kill(ctx, f, t)
+		return c.kill(ctx, f, *t)
 	case histories.Start:
-		return c.startAgain(ctx, f, t)
+		return c.startAgain(ctx, f, *t)
 	case histories.Pause:
 		if f.Step == renewalStep {
-			return c.freezeTasks(ctx, t, true)
+			return c.freezeTasks(ctx, *t, true)
 		}
 		if f.Step != "" {
 			return c.ambushWorkers(ctx, f, t)
 		}
-		return c.pause(ctx, t)
+		return c.pause(ctx, *t)
 	case histories.Resume:
 		if f.Step == renewalStep {
-			return c.freezeTasks(ctx, t, false)
+			return c.freezeTasks(ctx, *t, false)
 		}
-		return c.resume(ctx, t)
+		return c.resume(ctx, *t)
 	case histories.Crash, histories.Delay:
 		if f.Step == "" {
-			return c.kill(ctx, f, t)
+			return c.kill(ctx, f, *t)
 		}
 		return c.ambushWorkers(ctx, f, t)
 	case histories.Skew:
-		return c.skew(ctx, f, t)
+		return c.skew(ctx, f, *t)
 	case histories.Failover:
-		return c.failover(ctx, t)
+		return c.failover(ctx, *t)
 	case histories.Evict:
-		return c.evict(ctx, t)
+		return c.evict(ctx, *t)
 	}
 	return "", fmt.Errorf("%w: no such fault: %q", cluster.ErrUnavailable, f.F)
 }
@@ -212,11 +209,9 @@ func (c *cell) resolveName(ctx context.Context, name string, t *targets) error {
 	}
 	if number, ok := strings.CutPrefix(name, "worker-"); ok {
 		w, err := strconv.Atoi(number)
-		for _, h := range c.hosts {
-			if err == nil && slices.Contains(h.workers, w) {
-				t.addHost(h, w)
-				return nil
-			}
+		if h := c.hostOf(w); err == nil && h != nil {
+			t.addHost(h, w)
+			return nil
 		}
 	}
 	if n := c.node(name); n != nil {
@@ -224,6 +219,16 @@ func (c *cell) resolveName(ctx context.Context, name string, t *targets) error {
 		return nil
 	}
 	return fmt.Errorf("%w: this cluster has no %s", cluster.ErrUnavailable, name)
+}
+
+// hostOf finds the host of a worker.
+func (c *cell) hostOf(worker int) *host {
+	for _, h := range c.hosts {
+		if slices.Contains(h.workers, worker) {
+			return h
+		}
+	}
+	return nil
 }
 
 // node finds a server by name.

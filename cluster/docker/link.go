@@ -95,9 +95,11 @@ type linkConn struct {
 	sent    []byte // written during a cut, to arrive later; non-nil while flush runs
 	held    []byte // arrived during a cut, to be read later
 	heldErr error
-	gone    bool // a packet was lost: nothing more comes through
-	closed  bool
+	gone    bool      // a packet was lost: nothing more comes through
 	until   time.Time // read deadline
+	closed  bool
+
+	closedAt time.Time
 }
 
 // Write implements net.Conn. What goes into a cut is accepted, as by a kernel.
@@ -127,24 +129,33 @@ func (c *linkConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// lingerLimit is how long what was sent into a cut may still arrive.
-const lingerLimit = time.Minute
+// lingerLimit is how long after its sender gave up a request may still arrive:
+// less than a history says that it may (Header.MaxDelay, 5 s by default).
+const lingerLimit = 4 * time.Second
 
 // flush waits for the end of the cut and delivers what was sent into it.
 func (c *linkConn) flush() {
-	deadline := time.Now().Add(lingerLimit)
-	for c.link.state().Out && time.Now().Before(deadline) {
+	for c.link.state().Out && !c.forgotten() {
 		time.Sleep(stallStep)
 	}
+	forgotten := c.forgotten()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.closed || c.link.loses(0.5) {
+	if !c.closed || !forgotten && c.link.loses(0.5) {
 		_, _ = c.Conn.Write(c.sent)
 	}
 	c.sent = nil
 	if c.closed {
 		_ = c.Conn.Close()
 	}
+}
+
+// forgotten reports whether the sender gave up so long ago that nothing of
+// what it sent is to arrive any more.
+func (c *linkConn) forgotten() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closed && time.Since(c.closedAt) > lingerLimit
 }
 
 // Read implements net.Conn.
@@ -227,7 +238,10 @@ func (c *linkConn) stall() error {
 func (c *linkConn) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.closed = true
+	if c.closed {
+		return net.ErrClosed
+	}
+	c.closed, c.closedAt = true, time.Now()
 	if c.sent != nil {
 		// Reading ends at once; flush closes.
 		return c.Conn.SetReadDeadline(time.Unix(1, 0))

@@ -201,6 +201,21 @@ func (n *node) ping(ctx context.Context, limit time.Duration) error {
 	return probe(ctx, n.kind, n.dial, limit)
 }
 
+// answers asks on the director's own connections, too: those from before a
+// kill fail once each, and for a second after many failures the library does
+// not even try.
+func (n *node) answers(ctx context.Context) error {
+	if err := n.ping(ctx, time.Second); err != nil {
+		return err
+	}
+	if n.redis == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	return n.redis.Ping(ctx).Err()
+}
+
 // probe makes a connection and sees whether the right server is behind it.
 func probe(ctx context.Context, kind nodeKind, addr string, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)

@@ -22,7 +22,13 @@ const prepareLimit = 30 * time.Second
 func (g *group) prepare(ctx context.Context, o cluster.Options) error {
 	ctx, cancel := context.WithTimeout(ctx, prepareLimit)
 	defer cancel()
-	if err := each(g.nodes, func(n *node) error { return n.heal(ctx) }); err != nil {
+	err := each(g.nodes, func(n *node) error {
+		if err := n.heal(ctx); err != nil {
+			return err
+		}
+		return until(ctx, prepareLimit, n.answers)
+	})
+	if err != nil {
 		return err
 	}
 	if err := each(g.nodes, func(n *node) error { return n.empty(ctx) }); err != nil {

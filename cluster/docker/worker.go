@@ -90,11 +90,10 @@ func (p *process) run(ctx context.Context, program env.Worker) error {
 	var all []error
 	var orphaned <-chan time.Time
 	done := ctx.Done()
-	for range p.Workers {
+	for len(all) < len(p.Workers) {
 		select {
 		case err := <-errs:
 			all = append(all, err)
-			continue
 		case <-done:
 			done, orphaned = nil, time.After(orphanGrace)
 		case <-orphaned:
