@@ -45,12 +45,18 @@ func TestMutexAgreesWithBruteForce(t *testing.T) {
 	}
 }
 
-// ownTokens reports whether no two acquires have one token, as in our own
-// histories.
+// ownTokens reports whether no two acquires have one token and none is
+// released twice, as in our own histories.
 func ownTokens(ops []*histories.Op) bool {
-	seen := map[string]bool{}
+	acquired, released := map[string]bool{}, map[string]bool{}
 	for _, op := range ops {
-		if op.F != histories.Acquire || op.Outcome == histories.Info && op.Token == "" {
+		seen := acquired
+		switch {
+		case op.F == histories.Release && op.Outcome != histories.OK:
+			continue
+		case op.F == histories.Release:
+			seen = released
+		case op.Outcome == histories.Info && op.Token == "":
 			continue
 		}
 		if op.Token == "" || seen[op.Token] {
