@@ -169,6 +169,13 @@ func withoutCode(line string) string {
 	}
 }
 
+func TestNoStringCanEndAScriptElement(t *testing.T) {
+	got, err := scriptJSON([]string{hostile, "<!--", "</SCRIPT >", "]]>"})
+	if err != nil || strings.ContainsAny(string(got), "<>&\u2028") {
+		t.Errorf("%v: %s", err, got)
+	}
+}
+
 func TestPlainKeepsWhatCanBePrinted(t *testing.T) {
 	for in, want := range map[string]string{
 		"sku-2#7": "sku-2#7", "数量": "数量", "\x1b[2J": `\x1b[2J`, "a\nb": `a\nb`, "\u202eevil": `\u202eevil`, "": "", "é": "é",

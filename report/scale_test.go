@@ -66,6 +66,24 @@ func TestAViolationOverTheWholeRunDoesNotFillThePage(t *testing.T) {
 	}
 }
 
+func TestEvidenceIsKeptEvenWhereThereIsNoRoom(t *testing.T) {
+	r := large()
+	var all []checker.Violation
+	for i := 0; i < len(r.History.Ops); i += len(r.History.Ops) / 60 {
+		op := &r.History.Ops[i]
+		all = append(all, checker.Violation{Ops: []int64{op.ID}, From: op.Call, To: op.Call})
+	}
+	kept := map[int64]bool{}
+	for _, i := range selectOps(r.History, all, 20).ops {
+		kept[r.History.Ops[i].ID] = true
+	}
+	for _, v := range all {
+		if !kept[v.Ops[0]] {
+			t.Errorf("operation %d, which is to blame, is left out", v.Ops[0])
+		}
+	}
+}
+
 func TestAroundJoinsWindowsThatMeet(t *testing.T) {
 	got := fmt.Sprint(around([]int64{5, 100, 110, 130}, 10, 135))
 	if want := "[{0 15} {90 135}]"; got != want {
