@@ -139,7 +139,9 @@ func (x *exchange) end(err error) {
 func (c *conn) close(from int) {
 	if c.end[from].open {
 		c.shut(from)
-		c.pending = nil
+		if from == 0 {
+			c.pending = nil // whoever waits has given up
+		}
 		c.say(from)
 	}
 }

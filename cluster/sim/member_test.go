@@ -133,6 +133,29 @@ func TestClusterFailsAShardOver(t *testing.T) {
 	}
 }
 
+// Two masters that cannot see each other are not two failures: the third
+// sees both.
+func TestOneBrokenLinkIsNoFailure(t *testing.T) {
+	r := newRig(t, Config{}, sharded)
+	r.direct(func(ctx context.Context) {
+		r.inject(ctx, histories.Fault{F: histories.Partition, From: []string{"redis-1"}, To: []string{"redis-2"}})
+		r.sleep(ctx, 20*time.Second)
+		if got := r.seen(histories.Promoted); got != nil {
+			t.Errorf("promoted %v", got)
+		}
+	})
+}
+
+func TestOldMasterOfAClusterIsTheOneThatWasStruck(t *testing.T) {
+	for seed := range uint64(6) {
+		r := newRig(t, Config{}, seeded(sharded, seed, nil))
+		r.direct(func(ctx context.Context) {
+			r.inject(ctx, histories.Fault{F: histories.Kill, Targets: []string{"master"}})
+			r.inject(ctx, histories.Fault{F: histories.Start, Targets: []string{"old-master"}})
+		})
+	}
+}
+
 func TestMinorityMasterStopsServing(t *testing.T) {
 	r := newRig(t, Config{}, sharded)
 	r.direct(func(ctx context.Context) {
@@ -164,6 +187,9 @@ func TestManualClusterFailoverLosesNothing(t *testing.T) {
 			for w.Phase() == env.Running {
 				key := fmt.Sprintf("n-%d-%d", e.Worker, e.Rand.IntN(9))
 				if got, err := e.Lock[0].Do(ctx, "INCR", key); err == nil {
+					if got.(int64) <= taken[key] {
+						t.Errorf("seed %d: %s went from %d to %d", seed, key, taken[key], got)
+					}
 					taken[key] = got.(int64)
 				}
 			}

@@ -60,7 +60,8 @@ const (
 )
 
 // As TCP: a lost segment is sent again after rto, then after twice as long
-// each time. After a cut is healed nothing waits longer than maxBackoff.
+// each time, but at least every maxBackoff; after a cut is healed nothing
+// waits longer than that.
 const (
 	rto        = 200 * time.Millisecond
 	maxBackoff = time.Second
@@ -132,7 +133,7 @@ func (n *network) transmit(l *link, p *packet, from time.Duration) {
 			p.c.giveUp()
 			return
 		}
-		wait, step = wait+step, 2*step
+		wait, step = wait+step, min(2*step, maxBackoff)
 	}
 	at := max(from+wait+n.latency(l), sender.last)
 	sender.last = at

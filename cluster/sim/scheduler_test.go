@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
@@ -102,6 +103,57 @@ func TestEveryTicksLikeATicker(t *testing.T) {
 	}
 }
 
+func TestEveryKeepsItsRhythmAfterAPause(t *testing.T) {
+	r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 1, Program: program(func(ctx context.Context, e *env.Env, w env.Wire) {
+		e.Clock.Every(ctx, time.Second, func(context.Context) bool { note(e, w, e.Clock.Now().String()); return true })
+		e.Clock.Sleep(ctx, 5500*time.Millisecond)
+	})})
+	r.direct(func(ctx context.Context) {
+		r.start(ctx)
+		r.sleep(ctx, 500*time.Millisecond)
+		r.inject(ctx, histories.Fault{F: histories.Pause, Targets: []string{"worker-0"}})
+		r.sleep(ctx, 2700*time.Millisecond)
+		r.inject(ctx, histories.Fault{F: histories.Resume, Targets: []string{"worker-0"}})
+		r.AwaitWorkers(ctx, time.Minute)
+	})
+	if diff := cmp.Diff([]string{"0 3.2s", "0 4s", "0 5s"}, r.notes()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// The queue in the process's memory serves in order, and passes over those
+// who have gone.
+func TestLocalQueue(t *testing.T) {
+	r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 4, PerHost: 4, Program: program(func(ctx context.Context, e *env.Env, w env.Wire) {
+		e.Clock.Sleep(ctx, time.Duration(e.Worker)*100*time.Millisecond)
+		if e.Worker == 1 { // waits in the background, and ends
+			e.Clock.Every(ctx, 10*time.Millisecond, func(ctx context.Context) bool {
+				e.Local.Enter(ctx, "q", time.Minute)
+				note(e, w, "in after its end")
+				return false
+			})
+			e.Clock.Sleep(ctx, 50*time.Millisecond)
+			return
+		}
+		limit := map[int]time.Duration{0: time.Second, 2: time.Second, 3: 10 * time.Second}[e.Worker]
+		leave, ok, err := e.Local.Enter(ctx, "q", limit)
+		note(e, w, fmt.Sprint(e.Clock.Now(), ok, err, e.Local.Add("n", 1)))
+		if ok {
+			e.Clock.Sleep(ctx, 2*time.Second)
+			leave()
+			leave() // once is enough
+		}
+	})})
+	r.direct(func(ctx context.Context) {
+		r.start(ctx)
+		r.AwaitWorkers(ctx, time.Minute)
+	})
+	want := []string{"0 0s true <nil> 1", "2 1.2s false <nil> 2", "3 2s true <nil> 3"}
+	if diff := cmp.Diff(want, r.notes()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestContextEndsASleepWhenAnotherTaskCancelsIt(t *testing.T) {
 	r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 1, Program: program(func(ctx context.Context, e *env.Env, w env.Wire) {
 		inner, cancel := context.WithCancel(ctx)
@@ -190,11 +242,10 @@ func TestRunsThatCannotGoOnEnd(t *testing.T) {
 // noMoreGoroutines gives the goroutines that ended a chance to be gone.
 func noMoreGoroutines(t *testing.T, before int) {
 	t.Helper()
-	for range 100 {
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); runtime.Gosched() {
 		if runtime.NumGoroutine() <= before {
 			return
 		}
-		runtime.Gosched()
 	}
 	t.Errorf("%d goroutines before, %d after", before, runtime.NumGoroutine())
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -262,6 +263,89 @@ func TestClientsFindTheNewMaster(t *testing.T) {
 			t.Errorf("seed %d: %s", seed, diff)
 		}
 	}
+}
+
+// A client with an idle connection to a master that still answers is told of
+// the switch, and goes to the new one long before the old one is demoted.
+func TestClientsAreToldOfASwitch(t *testing.T) {
+	for seed := range uint64(20) {
+		r := newRig(t, Config{}, seeded(replicated, seed, program(func(ctx context.Context, e *env.Env, w env.Wire) {
+			e.Lock[0].Do(ctx, "PING")
+			e.Clock.Sleep(ctx, 7*time.Second)
+			e.Lock[0].Do(ctx, "SET", fmt.Sprintf("from-%d", e.Worker), "1")
+		})))
+		r.direct(func(ctx context.Context) {
+			r.start(ctx)
+			r.sleep(ctx, 100*time.Millisecond)
+			r.inject(ctx, histories.Fault{F: histories.Failover, Targets: []string{"master"}})
+			r.AwaitWorkers(ctx, time.Minute)
+			if got := r.seen(histories.Demoted); got != nil {
+				t.Fatalf("seed %d: demoted %v before the test", seed, got)
+			}
+			for worker := range 2 {
+				if got := r.must(ctx, r.at(r.seen(histories.Promoted)[0]), "GET", fmt.Sprintf("from-%d", worker)); got != "1" {
+					t.Errorf("seed %d: worker %d wrote elsewhere", seed, worker)
+				}
+			}
+		})
+	}
+}
+
+func TestReplicaWithMostWritesIsPromoted(t *testing.T) {
+	for seed := range uint64(10) {
+		r := newRig(t, Config{}, seeded(replicated, seed, nil))
+		r.direct(func(ctx context.Context) {
+			behind := []string{"redis-2", "redis-3"}[seed%2]
+			r.inject(ctx, histories.Fault{F: histories.Partition, From: []string{"redis-1"}, To: []string{behind}})
+			r.must(ctx, r.Env().Lock[0], "SET", "k", "1")
+			r.sleep(ctx, 10*time.Millisecond)
+			r.inject(ctx, histories.Fault{F: histories.Kill, Targets: []string{"master"}})
+			if got := r.awaitPromotion(ctx); got == behind {
+				t.Errorf("seed %d: promoted %s, which misses a write", seed, got)
+			}
+		})
+	}
+}
+
+// A demotion by Sentinel closes the clients' connections; a client that meets
+// READONLY gives its connection up by itself.
+func TestDemotedMasterIsLeft(t *testing.T) {
+	for _, bySentinel := range []bool{true, false} {
+		r := newRig(t, Config{}, replicated)
+		r.direct(func(ctx context.Context) {
+			lock := r.endpoint(r.simulation.director, r.site.redis[0].host)
+			r.must(ctx, lock, "PING")
+			if bySentinel {
+				if _, err := r.ask(ctx, r.site.redis[0].host, "REPLICAOF", "redis-2", "6379"); outcome("OK", err) != "reset" {
+					t.Errorf("who demotes is a client too: %v", err)
+				}
+			} else {
+				r.site.redis[0].follow(r.site.redis[1])
+				if _, err := lock.Do(ctx, "SET", "k", "1"); !strings.HasPrefix(outcome("OK", err), "READONLY") {
+					t.Errorf("a write on a replica: %v", err)
+				}
+			}
+			r.sleep(ctx, 5*time.Millisecond)
+			if len(lock.idle) > 0 {
+				t.Errorf("by Sentinel %v: the client keeps its connection", bySentinel)
+			}
+		})
+	}
+}
+
+func TestSentinelWhoseClockJumpsDoesNotTrustItself(t *testing.T) {
+	r := newRig(t, Config{}, replicated)
+	r.direct(func(ctx context.Context) {
+		r.inject(ctx, histories.Fault{F: histories.Skew, Targets: []string{"sentinels"}, Offset: 5 * time.Second})
+		r.sleep(ctx, 200*time.Millisecond)
+		r.inject(ctx, histories.Fault{F: histories.Kill, Targets: []string{"master"}})
+		r.sleep(ctx, 20*time.Second)
+		if got := r.seen(histories.Promoted); got != nil {
+			t.Errorf("promoted %v", got)
+		}
+		r.sleep(ctx, 10*time.Second)
+		r.awaitPromotion(ctx)
+	})
 }
 
 func TestNoQuorumNoFailover(t *testing.T) {
