@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -19,6 +20,10 @@ import (
 type clusterConn struct {
 	*redisConn
 	cluster *redis.ClusterClient
+	options clientOptions
+
+	mu    sync.Mutex
+	moved map[string]*redisConn // clients of the servers that MOVED named
 }
 
 var _ env.Redis = (*clusterConn)(nil)
@@ -37,31 +42,62 @@ func (o clientOptions) cluster(seeds []string) *clusterConn {
 		PoolTimeout: o.limit, PoolSize: o.pool, ContextTimeoutEnabled: true,
 		MaintNotificationsConfig: noMaintenance, DisableRoutingPolicies: true,
 	})
-	return &clusterConn{&redisConn{c: c, limit: o.limit, subscribe: c.Subscribe, close: c.Close}, c}
+	r := &clusterConn{cluster: c, options: o, moved: map[string]*redisConn{}}
+	r.redisConn = &redisConn{c: c, limit: o.limit, subscribe: c.Subscribe, close: r.closeAll}
+	return r
+}
+
+func (r *clusterConn) closeAll() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	errs := []error{r.cluster.Close()}
+	for _, c := range r.moved {
+		errs = append(errs, c.close())
+	}
+	return errors.Join(errs...)
 }
 
 // Do implements env.Redis.
 func (r *clusterConn) Do(ctx context.Context, args ...any) (any, error) {
-	for try := 0; ; try++ {
-		v, err := r.redisConn.Do(ctx, args...)
+	v, err := r.redisConn.Do(ctx, args...)
+	for range clusterRedirects {
 		if err == nil {
 			return v, nil
 		}
 		// The library looks where the slots are only when it may redirect.
 		r.cluster.ReloadState(context.WithoutCancel(ctx))
-		var refused env.ServerError
-		if try == clusterRedirects || !errors.As(err, &refused) || refused.Code() != "MOVED" {
+		addr, ok := movedTo(err)
+		if !ok {
 			return v, err
 		}
 		// The slot's old owner has refused, so that nothing was done.
-		if err := sleep(ctx, reloadPause); err != nil {
-			return v, err
-		}
+		v, err = r.at(addr).Do(ctx, args...)
 	}
+	return v, err
 }
 
-// reloadPause lets the library take in where the slots are.
-const reloadPause = 20 * time.Millisecond
+// movedTo is the address in a MOVED reply: "MOVED 3999 10.0.0.1:6379".
+func movedTo(err error) (addr string, ok bool) {
+	var refused env.ServerError
+	if !errors.As(err, &refused) || refused.Code() != "MOVED" {
+		return "", false
+	}
+	words := strings.Fields(string(refused))
+	if len(words) != 3 {
+		return "", false
+	}
+	return words[2], true
+}
+
+// at is a client of one server.
+func (r *clusterConn) at(addr string) *redisConn {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.moved[addr] == nil {
+		r.moved[addr] = r.options.single(addr)
+	}
+	return r.moved[addr]
+}
 
 // Eval implements env.Redis.
 func (r *clusterConn) Eval(ctx context.Context, script *env.Script, keys []string, args ...any) (any, error) {
@@ -72,31 +108,44 @@ func (r *clusterConn) Eval(ctx context.Context, script *env.Script, keys []strin
 // that has a key, to that key's master.
 func (r *clusterConn) Pinned(ctx context.Context, f func(env.Redis) error) error {
 	p := &clusterPin{r: r}
-	defer p.release()
+	defer p.end()
 	return f(p)
 }
 
 // clusterPin is one connection to one master.
 type clusterPin struct {
-	r    *clusterConn
-	conn *redis.Conn
+	r       *clusterConn
+	conn    processor
+	release func() error
 }
 
 var _ env.Redis = (*clusterPin)(nil)
 
 // Do implements env.Redis.
 func (p *clusterPin) Do(ctx context.Context, args ...any) (any, error) {
-	if p.conn == nil {
-		key, ok := keyOf(args)
-		if !ok {
-			return nil, fmt.Errorf("%v names no key, so no server: pin by a command that does", args[0])
-		}
-		master, err := p.r.cluster.MasterForKey(ctx, key)
-		if err != nil {
-			return nil, notSent(err)
-		}
-		p.conn = master.Conn()
+	if p.conn != nil {
+		return p.send(ctx, args)
 	}
+	key, ok := keyOf(args)
+	if !ok {
+		return nil, fmt.Errorf("%v names no key, so no server: pin by a command that does", args[0])
+	}
+	master, err := p.r.cluster.MasterForKey(ctx, key)
+	if err != nil {
+		return nil, notSent(err)
+	}
+	conn := master.Conn()
+	p.conn, p.release = conn, conn.Close
+	v, err := p.send(ctx, args)
+	if addr, ok := movedTo(err); ok {
+		p.end()
+		p.conn, p.release = p.r.at(addr).pin()
+		return p.send(ctx, args)
+	}
+	return v, err
+}
+
+func (p *clusterPin) send(ctx context.Context, args []any) (any, error) {
 	return (&redisConn{c: p.conn, limit: p.r.limit}).Do(ctx, args...)
 }
 
@@ -128,8 +177,9 @@ func (p *clusterPin) Subscribe(ctx context.Context, channel string) (func(contex
 	return p.r.Subscribe(ctx, channel)
 }
 
-func (p *clusterPin) release() {
-	if p.conn != nil {
-		_ = p.conn.Close()
+// end gives the connection back; an error of that is nobody's concern.
+func (p *clusterPin) end() {
+	if p.release != nil {
+		_ = p.release()
 	}
 }
