@@ -26,7 +26,7 @@ type frame struct {
 
 // scripts are the files of the timeline's script, in the order in which they
 // are joined into one.
-var scripts = []string{"data.js", "view.js", "draw.js", "input.js", "tell.js", "start.js"}
+var scripts = []string{"data.js", "view.js", "draw.js", "lanes.js", "input.js", "tell.js", "start.js"}
 
 // newFrame joins the styles and scripts of a page.
 func newFrame(styles []string, scripts []string) (frame, error) {
