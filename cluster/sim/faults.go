@@ -45,7 +45,7 @@ func (h *hit) hangUp() error {
 
 // endHome kills the process of some workers. Its machine lives on.
 func (c *simulation) endHome(t target) {
-	if p := t.process(); p != nil && !p.dead {
+	if p := t.process(); !p.dead {
 		c.net.exit(p, true)
 	}
 }
@@ -58,7 +58,7 @@ func (c *simulation) start(_ context.Context, h *hit) error {
 				t.boot(h.Mode == "empty")
 			}
 		case *home:
-			if t.proc != nil && t.proc.dead {
+			if t.proc.dead {
 				c.launch(t)
 			}
 		}

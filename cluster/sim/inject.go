@@ -147,9 +147,7 @@ func (c *simulation) Heal(ctx context.Context) error {
 		}
 	}
 	for _, h := range c.homes {
-		if h.proc != nil {
-			h.proc.resume()
-		}
+		h.proc.resume()
 	}
 	return nil
 }

@@ -38,8 +38,8 @@ func (c *simulation) condition(h *hit) condition {
 	was := condition{masters: c.masters()}
 	for _, t := range h.targets {
 		p := t.process()
-		was.dead = append(was.dead, p == nil || p.dead)
-		was.frozen = append(was.frozen, p != nil && (p.paused || p.renewalsPaused))
+		was.dead = append(was.dead, p.dead)
+		was.frozen = append(was.frozen, p.paused || p.renewalsPaused)
 		if n, ok := t.(*node); ok && n.alive() {
 			was.keys += int64(n.keys.Len())
 		}
@@ -106,7 +106,7 @@ func (c *simulation) proveGone(ctx context.Context, h *hit) string {
 			if err := c.ping(ctx, t.machine()); err != nil {
 				return "does not answer PING (" + why(err) + ")"
 			}
-		case t.process() != nil && t.process().dead:
+		case t.process().dead:
 			return "has no process any more"
 		}
 		return ""

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"context"
-	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -108,12 +107,7 @@ func (r *rig) sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-func eventLine(e histories.Event) string {
-	line, _ := json.Marshal(e)
-	return string(line)
-}
-
-// workers run one program for all.
+// program is a worker's program that cannot fail.
 func program(f func(ctx context.Context, e *env.Env, w env.Wire)) env.Worker {
 	return func(ctx context.Context, _ []byte, e *env.Env, w env.Wire) error {
 		f(ctx, e, w)

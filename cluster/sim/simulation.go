@@ -104,7 +104,8 @@ func (c *simulation) buildHomes() {
 		if i%c.o.PerHost == 0 {
 			h := c.net.add(cluster.HostName(i))
 			h.proxied = true
-			c.homes = append(c.homes, &home{host: h})
+			none := &process{s: c.s, host: h, name: h.name, dead: true} // until the workers start
+			c.homes = append(c.homes, &home{host: h, proc: none})
 		}
 		home := c.homes[len(c.homes)-1]
 		w := &worker{c: c, number: i, name: cluster.HostName(i), home: home}

@@ -114,3 +114,19 @@ func TestCrashAtAStepIsRecordedWhenItHappens(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestWorkersCanBeStruckBeforeTheyStart(t *testing.T) {
+	r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 1, Program: program(func(_ context.Context, e *env.Env, w env.Wire) { note(e, w, "runs") })})
+	r.direct(func(ctx context.Context) {
+		for _, f := range []string{histories.Pause, histories.Resume, histories.Kill} {
+			if effect, err := r.Inject(ctx, histories.Fault{F: f, Targets: []string{"workers"}}); err != nil || effect.Proof != "" && f == histories.Kill {
+				t.Errorf("%s: proof %q, error %v", f, effect.Proof, err)
+			}
+		}
+		r.start(ctx)
+		r.AwaitWorkers(ctx, time.Second)
+	})
+	if diff := cmp.Diff([]string{"0 runs"}, r.notes()); diff != "" {
+		t.Error(diff)
+	}
+}
