@@ -87,7 +87,7 @@ func propertyCase(r Run, res checker.Result) junitCase {
 	case checker.Unknown:
 		c.Error = &junitFault{Message: plain(res.Reason), Type: string(checker.Unknown)}
 	case checker.Invalid:
-		c.Failure = &junitFault{Type: string(res.Property), Message: meaning[res.Property] + times(res.Count)}
+		c.Failure = &junitFault{Type: string(res.Property), Message: meaning(res.Property) + times(res.Count)}
 		var lines []string
 		for _, v := range r.Verdict.Violations {
 			if v.Property == res.Property {

@@ -44,7 +44,7 @@ func tell(h *histories.History, all []checker.Violation) []violation {
 	for i, v := range all {
 		ev := evidenceOf(v, ops)
 		t := violation{
-			Number: i + 1, Property: v.Property, Meaning: meaning[v.Property], Level: v.Level, Key: v.Key,
+			Number: i + 1, Property: v.Property, Meaning: meaning(v.Property), Level: v.Level, Key: v.Key,
 			Summary: sentence(v.Summary), Cause: causeText(v), Advice: advice[v.Cause], Workers: workersOf(v, ev),
 			From: v.From, To: v.To, Overlap: v.Property == checker.DoubleHold && v.From < v.To,
 			Evidence: []evidence{}, Faults: []string{},

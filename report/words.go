@@ -10,18 +10,13 @@ import (
 
 // meaning says what a broken property means, for somebody who meets the word
 // for the first time.
-var meaning = map[checker.Property]string{
-	checker.DoubleHold:           "two workers held the same lock at the same time",
-	checker.LockNotLinearizable:  "no order of the acquires and releases explains their answers",
-	checker.LeaseGap:             "a renewal said yes although the lease had ended and another had held in between",
-	checker.ForeignRelease:       "a release deleted the lock of another worker",
-	checker.FenceRegression:      "a later grant, or a later write, carried a smaller fencing number",
-	checker.StuckLock:            "nobody held the lock, yet it could not be had",
-	checker.StaleWrite:           "a worker wrote to the stock after it had lost the lock",
-	checker.Oversell:             "more units were sold than there were",
-	checker.DuplicateOrder:       "one order took effect more than once",
-	checker.StockMismatch:        "the stock and the orders do not add up",
-	checker.StockNotLinearizable: "no order of the sells and reads explains their answers",
+func meaning(p checker.Property) string {
+	for _, known := range checker.Properties {
+		if known.Name == p {
+			return known.Broken
+		}
+	}
+	return string(p) // of a verdict of another version
 }
 
 // guards says what a level protects when nothing is wrong.
@@ -46,6 +41,8 @@ var advice = map[checker.Cause]string{
 	checker.NotAtomic:         "Design: the stock was checked in one step and changed in another, and others came between. Check and change in one command, script or conditional update.",
 	checker.SharedOwner:       "Design: two workers used the same owner id, so each took the other's lock for its own. Use a fresh random token for every acquire.",
 	checker.FailedOpen:        "Design: when the lock service could not be reached, the worker went on without a lock. Refuse the sale instead.",
+	checker.OldStock:          "Design: the deciding read saw a stock that was no longer true: from a replica, an old snapshot, or before the lock was had. Read after the lock, from the master, in the statement that decides.",
+	checker.RetriedBlind:      "Design: a request that had got no answer was sent again, and both took effect. Give each attempt an id that the store takes once.",
 	checker.Evicted:           "Settings: the server threw the lock away to free memory. Use maxmemory-policy noeviction for locks, or a server of their own.",
 }
 
@@ -187,7 +184,7 @@ func levelText(level checker.Level, v *checker.Verdict) string {
 		}
 		switch r.Outcome {
 		case checker.Invalid:
-			broken = append(broken, meaning[r.Property]+times(r.Count))
+			broken = append(broken, meaning(r.Property)+times(r.Count))
 		case checker.Unknown:
 			open = append(open, string(r.Property)+": "+r.Reason)
 		}
