@@ -38,15 +38,18 @@ func (r *run) leaseGaps(k *keyed) {
 
 // lastHeard is what a worker last heard of its own lease.
 type lastHeard struct {
-	confirmed *histories.Op // the last ok acquire or extend, nil after a release
+	confirmed *histories.Op // the last ok acquire or extend; nil if a later acquire may have acted
 	ends      int64         // the latest moment at which it can end
 	until     int64         // the worker's own deadline; Never if none is shown
 }
 
 func (c *lastHeard) see(r *run, op *histories.Op) {
 	switch {
+	case op.F == histories.Release && op.Outcome == histories.OK && c.confirmed != nil:
+		c.ends = min(c.ends, op.Return)
 	case op.F == histories.Release:
-		*c = lastHeard{}
+	case op.F == histories.Acquire && op.Outcome == histories.Info:
+		*c = lastHeard{} // what is renewed from now on may be this one
 	case op.Outcome == histories.OK:
 		c.confirmed, c.ends, c.until = op, r.leaseEnd(op), histories.Never
 		if op.Until.Known {

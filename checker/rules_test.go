@@ -58,6 +58,20 @@ func TestRulesAtTheirEdges(t *testing.T) {
 				op(0, "extend", "ok", 1001, 1020, until(2001)).op(0, "release", "ok", 1600, 1601),
 			valid,
 		},
+		"lease-gap: a renewal that comes after its own release, and takes the lock anew": {
+			tell(withLease).op(0, "acquire", "ok", 0, 2, until(1000)).op(0, "release", "ok", 10, 12).op(1, "acquire", "ok", 15, 18, until(1015)).op(1, "release", "ok", 20, 21).
+				op(0, "extend", "ok", 30, 32, until(1030)),
+			map[string]string{"lease-gap": "5"},
+		},
+		"lease-gap: what was renewed may be a later grant of unknown outcome": {
+			tell(withLease).op(0, "acquire", "ok", 0, 2, token("a"), until(1000)).op(1, "acquire", "ok", 1005, 1008, token("b"), until(2005)).op(1, "release", "ok", 1010, 1011, token("b")).
+				op(0, "acquire", "info", 1020, 1070).op(0, "extend", "ok", 1080, 1082, until(2080)),
+			valid,
+		},
+		"fence-regression: writes that touch may come in either order": {
+			tell(histories.LockSpec{Fenced: true}).op(0, "write", "ok", 0, 10, fence(7)).op(1, "write", "ok", 10, 13, fence(6)),
+			valid,
+		},
 		"fence-regression: grants that touch may come in either order": {
 			tell(histories.LockSpec{Fenced: true}).op(0, "acquire", "ok", 0, 10, fence(2)).op(0, "release", "ok", 10, 11).op(1, "acquire", "info", 10, 12).op(2, "acquire", "ok", 10, 13, fence(3)).op(2, "release", "ok", 20, 21),
 			valid,
