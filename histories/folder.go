@@ -51,7 +51,7 @@ func NewFolder(store, cell string, now time.Time) (Folder, error) {
 
 // pointLatest replaces the link in one step, so that nobody sees it missing.
 func pointLatest(store, name string) error {
-	next := filepath.Join(store, fmt.Sprintf(".latest-%d", os.Getpid()))
+	next := filepath.Join(store, ".latest-"+name)
 	if err := os.Symlink(name, next); err != nil {
 		return fmt.Errorf("latest: %w", err)
 	}

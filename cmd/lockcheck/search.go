@@ -41,6 +41,7 @@ func runSearch(ctx context.Context, a *app, args []string) (int, error) {
 	}
 	f.chooseSeed()
 	fmt.Fprintf(a.stderr, "seed %d\n", f.seed)
+	collectLess()
 	s := searcher{a: a, f: f, cell: cells[0], provider: sim.New(sim.Config{}), property: checker.Property(*property)}
 	return s.search(ctx, *shrinkTime)
 }
