@@ -129,7 +129,7 @@ func (c *cell) startAgain(ctx context.Context, f histories.Fault, t targets) (st
 
 func (c *cell) revive(ctx context.Context, h *host) error {
 	if h.death() == "" {
-		return fmt.Errorf("%s is alive", h.name)
+		return nil
 	}
 	h.life++
 	return c.startHost(ctx, h)
@@ -173,7 +173,8 @@ func (n *node) life(ctx context.Context) string {
 }
 
 // start runs a killed server again, with what persistence kept, or with
-// nothing. It waits until the server answers.
+// nothing. It waits until the server answers. One that runs is left as it is:
+// an episode that gave up starts what it had no chance to kill.
 func (n *node) start(ctx context.Context, empty bool) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -187,8 +188,6 @@ func (n *node) start(ctx context.Context, empty bool) error {
 			script = "touch /lockcheck/empty; " + script
 		}
 		_, err = n.sh(ctx, script)
-	default:
-		return fmt.Errorf("%s is running", n.name)
 	}
 	if err != nil {
 		return err

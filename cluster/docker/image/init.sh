@@ -10,7 +10,15 @@
 # container is the death of the host, which they meet with silence.
 umask 022
 mkdir -p /lockcheck/data
-iptables -n -L > /dev/null 2>&1 || ln -sf "$(command -v iptables-legacy)" /usr/sbin/iptables
+
+# The chain for cuts. Where the kernel has only the older interface, iptables
+# is the older one.
+if ! iptables -N LOCKCHECK > /dev/null 2>&1; then
+    ln -sf "$(command -v iptables-legacy)" /usr/sbin/iptables
+    ln -sf "$(command -v iptables-legacy-restore)" /usr/sbin/iptables-restore
+    iptables -N LOCKCHECK
+fi
+iptables -I INPUT -j LOCKCHECK
 
 serve() {
     if [ -e /lockcheck/empty ]; then rm -rf /lockcheck/data/* /lockcheck/empty; fi
