@@ -45,6 +45,7 @@ type runFlags struct {
 	runs      int
 	timeLimit time.Duration
 	interval  time.Duration
+	downAfter time.Duration
 	spec      workload.Spec
 }
 
@@ -90,6 +91,7 @@ func newRunFlags(a *app, verb string) *runFlags {
 	s.IntVar(&f.runs, "runs", 0, "runs of a cell, with new seeds, until one is invalid (default: sim 3, or 20 where a design claims to break; docker 1)")
 	s.DurationVar(&f.timeLimit, "time-limit", 30*time.Second, "how long faults go on in a run")
 	s.DurationVar(&f.interval, "interval", 0, "between two faults (default 9s)")
+	s.DurationVar(&f.downAfter, "down-after", 0, "how long a master must be silent for Sentinel (default 800ms)")
 	s.StringVar(&f.schedule, "schedule", "", "replay the fault schedule in this file")
 	specFlags(s, &f.spec)
 	s.StringVar(&f.image, "image", "", "docker: base image, Debian-based, of redis or valkey or of plain Debian")
@@ -152,8 +154,8 @@ func (f *runFlags) check() error {
 		return usagef("--time-limit=%v: must be above 0", f.timeLimit)
 	case f.timeLimit > 24*time.Hour:
 		return usagef("--time-limit=%v: a day at the most", f.timeLimit)
-	case f.interval < 0:
-		return usagef("--interval=%v: must not be negative", f.interval)
+	case f.interval < 0 || f.downAfter < 0:
+		return usagef("--interval=%v, --down-after=%v: must not be negative", f.interval, f.downAfter)
 	case f.runs < 0:
 		return usagef("--runs=%d: must not be negative", f.runs)
 	}
@@ -218,7 +220,7 @@ func (f *runFlags) plan(c tableCell, n int) cell.Plan {
 	spec.Seed = f.seed + uint64(n)
 	return cell.Plan{
 		Spec: spec, Nemesis: c.nemesis, Variant: f.variant, Schedule: c.schedule, TimeLimit: f.timeLimit,
-		Interval: f.interval, Cluster: f.cluster, Version: version(), Settings: f.settings(),
+		Interval: f.interval, DownAfter: f.downAfter, Cluster: f.cluster, Version: version(), Settings: f.settings(),
 	}
 }
 

@@ -32,6 +32,7 @@ type Plan struct {
 	Schedule  *nemesis.Schedule // nil: made from the seed
 	TimeLimit time.Duration     // of the phase with faults
 	Interval  time.Duration     // between faults; 0: the nemesis' default
+	DownAfter time.Duration     // of Sentinel; 0: the cluster's default
 	Cluster   string            // "sim" or "docker"
 	Version   string            // of lockcheck
 	Settings  map[string]string // for the header
@@ -71,7 +72,7 @@ func Run(ctx context.Context, provider cluster.Provider, p Plan, out io.Writer, 
 	}
 	r.cluster, err = provider.Cell(ctx, cluster.Options{
 		Topology: p.Spec.Topology(), Seed: p.Spec.Seed, Program: workload.Program, Spec: spec,
-		Workers: p.Spec.Workers, PerHost: p.Spec.PerHost, Emit: r.emit,
+		Workers: p.Spec.Workers, PerHost: p.Spec.PerHost, Emit: r.emit, DownAfter: p.DownAfter,
 	})
 	if err != nil {
 		return r.result, err
