@@ -206,8 +206,12 @@ var highAvailability = []Design{
 		Name: "wait-lock", Origin: "article 2", Waits: true,
 		Summary:  "SET NX on a replicated master, then WAIT; too few acknowledgements: not acquired",
 		Topology: onSentinel, on: onOwnOrLock, Defaults: stockService,
-		Claims: blindLease, // a replica that has not acknowledged may be promoted
-		lock:   lock.NewWaitLock, sale: stock.Locked, docs: []string{"WaitLock", "Locked"},
+		Claims: but(blindLease, map[string]Claim{
+			// A replica that has not acknowledged may be promoted; but then
+			// nothing is granted until another one follows it.
+			"failover": {MayBreak, Holds, MayBreak},
+		}),
+		lock: lock.NewWaitLock, sale: stock.Locked, docs: []string{"WaitLock", "Locked"},
 	},
 	{
 		Name: "cluster-lock", Origin: "article 2", Waits: true,

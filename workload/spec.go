@@ -102,10 +102,12 @@ func (s Spec) Resolved() (Spec, error) {
 	if !ok {
 		return s, fmt.Errorf("--design is %q: no such design", s.Design)
 	}
+	defaults := d.Defaults
 	if s.Workload == FlashSale {
 		s = s.or(flashSale)
+		defaults.Customers = 0 // every worker is a customer of its own
 	}
-	s = s.or(d.Defaults).or(standard)
+	s = s.or(defaults).or(standard)
 	if s.Renew == 0 {
 		s.Renew = s.TTL / 3
 	}

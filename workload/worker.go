@@ -110,7 +110,7 @@ func (k *worker) finished() bool {
 // serve waits for a customer and serves it. Who finds a batch sold out, on
 // the shelf or at the till, buys of the next one, so that all workers sell
 // where the last units are. Who wants a flash sale's article does not look
-// around, and who is told to come back does so at once.
+// around, and who gets no answer but "busy" presses the button again at once.
 func (k *worker) serve(ctx context.Context) error {
 	if err := k.env.Clock.Sleep(ctx, time.Duration(k.think.Draw(k.env.Rand))); err != nil {
 		return err
@@ -128,7 +128,10 @@ func (k *worker) serve(ctx context.Context) error {
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case flash && errors.Is(err, env.ErrBusy):
+		case flash && unanswered(err):
+			if err := k.env.Clock.Sleep(ctx, poll); err != nil {
+				return err
+			}
 			continue
 		}
 		k.purchases++
@@ -138,6 +141,12 @@ func (k *worker) serve(ctx context.Context) error {
 		k.batch[line] += k.spec.segments()
 	}
 	return nil
+}
+
+// unanswered says that a customer was neither sold anything nor told that
+// there is nothing left.
+func unanswered(err error) bool {
+	return err != nil && !stock.Unknown(err) && !errors.Is(err, stock.ErrSoldOut)
 }
 
 // browse looks for a batch that seems to have enough. It is no part of a

@@ -203,6 +203,53 @@ func TestCustomersWhoComeAgainMeanTheSameOrder(t *testing.T) {
 	}
 }
 
+func TestAFlashSaleSellsExactlyWhatThereIs(t *testing.T) {
+	for design, exact := range map[string]bool{
+		"none": false, "redis-lock": true, "spin-lock": true, "lua-stock": true, "decr-rollback": true,
+		"row-lock": true, "conditional-update": true, "pipeline": true,
+	} {
+		t.Run(design, func(t *testing.T) {
+			t.Parallel()
+			h := run(t, workload.Spec{Design: design, Workload: workload.FlashSale, Workers: 100, PerHost: 10, Stock: 10, TimeLimit: 20 * time.Second})
+			outcomes := map[string]int{}
+			for _, op := range h.Ops {
+				if op.F == histories.Sell && !op.Final && op.Error != histories.Busy {
+					outcomes[string(op.Outcome)+" "+op.Error]++
+				}
+			}
+			sold, refused := outcomes["ok "], outcomes["fail "+histories.SoldOut]
+			if sold+refused != 100 {
+				t.Errorf("%d of 100 customers were answered: %v", sold+refused, outcomes)
+			}
+			left := h.Audits[0].Value.N
+			if got := sold == 10 && left == 0; got != exact {
+				t.Errorf("sold %d of 10 units, %d left; want exactly 10 and 0: %v", sold, left, exact)
+			}
+		})
+	}
+}
+
+func TestTheGrainOfTheLockDecidesWhatItGuards(t *testing.T) {
+	for _, c := range []struct {
+		grain string
+		want  checker.Outcome
+	}{
+		{workload.GrainSKU, checker.Valid},
+		{workload.GrainCategory, checker.Valid},
+		{workload.GrainSegment, checker.Valid},
+		{workload.GrainUserSKU, checker.Invalid}, // two customers, two locks, one stock
+	} {
+		t.Run(c.grain, func(t *testing.T) {
+			t.Parallel()
+			h := run(t, workload.Spec{Design: "redis-lock", LockKey: c.grain, SKUs: 4, TimeLimit: 20 * time.Second})
+			v := checker.Check(t.Context(), h, checker.Options{RecheckTime: -1})
+			if got := v.Levels[checker.BusinessLevel]; got != c.want {
+				t.Errorf("business is %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
 func TestProgramRefusesABadSpec(t *testing.T) {
 	for _, spec := range []string{"", `{"design":"no-such"}`, `{"design":"redis-lock","work":"soon"}`} {
 		if err := workload.Program(context.Background(), []byte(spec), nil, nil); err == nil {
