@@ -137,7 +137,8 @@ type script struct {
 	coming   []histories.Event
 	injected []histories.Fault
 	recorded []histories.Event
-	refuse   string // a fault that cannot be had
+	refuse   string        // a fault that cannot be had
+	takes    time.Duration // to inject a fault
 }
 
 func (s *script) Now() time.Duration { return s.now }
@@ -175,7 +176,10 @@ func (s *script) next(end time.Duration) bool {
 	return true
 }
 
-func (s *script) Inject(_ context.Context, f histories.Fault) ([]string, string, error) {
+func (s *script) Inject(ctx context.Context, f histories.Fault) ([]string, string, error) {
+	if err := s.Sleep(ctx, s.takes); err != nil {
+		return nil, "", err
+	}
 	s.injected = append(s.injected, f)
 	if f.F == s.refuse {
 		return nil, "", errors.New("not here")
@@ -240,6 +244,31 @@ func TestTheAimIsALongGrantOfAKeyThatWasFree(t *testing.T) {
 	}
 	if got := w.recorded; len(got) != 1 || got[0].Proof != "it bit" || got[0].Process != histories.Nemesis || time.Duration(got[0].Time) != 1800*time.Millisecond {
 		t.Errorf("recorded %+v", got)
+	}
+}
+
+func TestAPromotionDuringTheInjectionIsNotMissed(t *testing.T) {
+	promoted := histories.Event{Process: histories.Nemesis, Type: histories.Info, F: histories.Promoted}
+	steps := []Step{
+		{Fault: histories.Fault{F: histories.Kill}},
+		{On: &Trigger{F: []string{histories.Promoted}, Within: 5 * time.Second}, Fault: histories.Fault{F: histories.Start}},
+	}
+	w := &script{watch: &Watch{}, takes: 3 * time.Second, coming: []histories.Event{at(2*time.Second, promoted)}}
+	sched := Schedule{Format: Format, Episodes: []Episode{{At: time.Second, Steps: steps}}}
+	if err := Run(t.Context(), w, sched, w.watch, 20*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if got := time.Duration(w.recorded[1].Time); got != 4*time.Second {
+		t.Errorf("started at %v, want right after the injection of the kill, at 4 s", got)
+	}
+
+	// A promotion before the kill is another one.
+	w = &script{watch: &Watch{}, takes: 3 * time.Second, coming: []histories.Event{at(900*time.Millisecond, promoted)}}
+	if err := Run(t.Context(), w, sched, w.watch, 20*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if got := time.Duration(w.recorded[1].Time); got != 9*time.Second {
+		t.Errorf("started at %v, want after 5 s of waiting, at 9 s", got)
 	}
 }
 

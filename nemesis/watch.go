@@ -13,9 +13,10 @@ import (
 // every event. The zero Watch is ready; it is safe for concurrent use.
 type Watch struct {
 	mu    sync.Mutex
-	asked map[string]int  // lock key → acquires in flight and holds
-	work  map[int64]int64 // open sell → how long it will work
-	open  map[int64]begun // open acquires and releases; completions repeat nothing
+	asked map[string]int             // lock key → acquires in flight and holds
+	work  map[int64]int64            // open sell → how long it will work
+	open  map[int64]begun            // open acquires and releases; completions repeat nothing
+	own   map[string]histories.Event // what the cluster did by itself, the last of each kind
 	armed *armed
 }
 
@@ -37,6 +38,10 @@ func (w *Watch) See(e histories.Event) {
 	defer w.mu.Unlock()
 	if w.asked == nil {
 		w.asked, w.work, w.open = map[string]int{}, map[int64]int64{}, map[int64]begun{}
+		w.own = map[string]histories.Event{}
+	}
+	if e.Process == histories.Nemesis {
+		w.own[e.F] = e
 	}
 	w.match(e)
 	w.follow(e)
@@ -104,8 +109,10 @@ func (w *Watch) completed(e histories.Event) histories.Event {
 	return e
 }
 
-// arm begins to wait for t.
-func (w *Watch) arm(t Trigger) {
+// arm begins to wait for t. What the cluster did by itself counts from the
+// moment since, when the last fault was injected: a replica may be promoted
+// while the fault's proof is still being looked for.
+func (w *Watch) arm(t Trigger, since time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	taken := make(map[string]bool, len(w.asked))
@@ -113,6 +120,11 @@ func (w *Watch) arm(t Trigger) {
 		taken[key] = true
 	}
 	w.armed = &armed{Trigger: t, taken: taken, left: max(t.Nth, 1)}
+	for _, f := range t.F {
+		if e, ok := w.own[f]; ok && e.Time >= int64(since) {
+			w.match(e)
+		}
+	}
 }
 
 // hit is the event that the armed trigger waited for, nil while there is none.
