@@ -16,13 +16,9 @@ var pubsubAcquireSource string
 //go:embed pubsub_release.lua
 var pubsubReleaseSource string
 
-//go:embed hash_renew.lua
-var hashRenewSource string
-
 var (
 	pubsubAcquire = env.NewScript("pubsub-acquire", pubsubAcquireSource)
 	pubsubRelease = env.NewScript("pubsub-release", pubsubReleaseSource)
-	hashRenew     = env.NewScript("hash-renew", hashRenewSource)
 )
 
 // PubSubLock is the lock of Redisson, the Java client that both articles
@@ -102,19 +98,11 @@ type pubsubLease struct {
 
 func (s *pubsubLease) Token() string { return s.l.owner }
 
-// renew stops when the lock is gone; an error it takes for a passing one.
 func (s *pubsubLease) renew(ctx context.Context) (again bool) {
 	if s.l.e.Step(ctx, "renewal") != nil || s.released.Load() {
 		return false
 	}
-	end := s.l.e.Extending(s.lockKey, s.l.owner)
-	n, err := eval(ctx, s.l.e.Lock[0], hashRenew, []string{s.key}, s.l.owner, milliseconds(s.l.o.TTL))
-	if err == nil && n == 0 {
-		end(0, env.ErrNotOwner)
-		return false
-	}
-	end(0, err)
-	return true
+	return renewOwner(ctx, s.l.e, s.lockKey, s.key, s.l.owner, s.l.o.TTL)
 }
 
 func (s *pubsubLease) Release(ctx context.Context) error {

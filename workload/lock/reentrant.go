@@ -3,7 +3,9 @@ package lock
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/lockcheck/lockcheck/workload/env"
 )
@@ -47,6 +49,23 @@ func (l *Reentrant) Acquire(ctx context.Context, key string) (env.Lease, error) 
 		return n > 0, err
 	})
 	return lease, err
+}
+
+//go:embed hash_renew.lua
+var hashRenewSource string
+
+var hashRenew = env.NewScript("hash-renew", hashRenewSource)
+
+// renewOwner renews a lock that is a hash of owners, in the background, and
+// stops when it has gone. An error it takes for a passing one.
+func renewOwner(ctx context.Context, e *env.Env, lockKey, key, owner string, ttl time.Duration) (again bool) {
+	end := e.Extending(lockKey, owner)
+	n, err := eval(ctx, e.Lock[0], hashRenew, []string{key}, owner, milliseconds(ttl))
+	if err == nil && n == 0 {
+		err = env.ErrNotOwner
+	}
+	end(0, err)
+	return !errors.Is(err, env.ErrNotOwner)
 }
 
 type reentrantLease struct {

@@ -73,14 +73,7 @@ func (s *resentLease) renew(ctx context.Context) (again bool) {
 	if s.l.e.Step(ctx, "renewal") != nil {
 		return false
 	}
-	end := s.l.e.Extending(s.lockKey, s.l.owner)
-	n, err := eval(ctx, s.l.e.Lock[0], hashRenew, []string{s.key}, s.l.owner, milliseconds(s.l.o.TTL))
-	if err == nil && n == 0 {
-		end(0, env.ErrNotOwner)
-		return false
-	}
-	end(0, err)
-	return true
+	return renewOwner(ctx, s.l.e, s.lockKey, s.key, s.l.owner, s.l.o.TTL)
 }
 
 // Release leaves once. The watchdog stops when the count is down to zero.

@@ -48,15 +48,9 @@ func takeUnderLock(ctx context.Context, t *Till, tx env.Tx, p Purchase) (Receipt
 	}
 	defer t.Release(ctx, lease)
 
-	seen, err := readSQL(ctx, t, tx, p.Key, selectStock)
+	seen, r, err := lookSQL(ctx, t, tx, p)
 	if err != nil {
-		return Receipt{}, err
-	}
-	if seen < p.Qty {
-		return soldOut(seen)
-	}
-	if err := t.Work(ctx, p); err != nil {
-		return Receipt{}, err
+		return r, err
 	}
 	if _, err := tx.Exec(ctx, setStock, seen-p.Qty, p.Key); err != nil {
 		return Receipt{}, err

@@ -22,15 +22,8 @@ func FencedByRow(ctx context.Context, t *Till, p Purchase) (Receipt, error) {
 	}
 	defer t.Release(ctx, lease)
 
-	seen, err := readSQL(ctx, t, t.Env.SQL, p.Key, selectStock)
-	if err != nil {
-		return Receipt{}, err
-	}
-	if seen < p.Qty {
-		return soldOut(seen)
-	}
-	if err := t.Work(ctx, p); err != nil {
-		return Receipt{}, err
+	if _, r, err := lookSQL(ctx, t, t.Env.SQL, p); err != nil {
+		return r, err
 	}
 	e := histories.Event{Key: p.Key, Qty: p.Qty, Fence: lease.Fence()}
 	left, err := t.Write(ctx, e, t.Held(lease), func() (left histories.Num, err error) {

@@ -34,7 +34,8 @@ func look(ctx context.Context, t *Till, p Purchase) (seen int64, r Receipt, err 
 		return 0, Receipt{}, err
 	}
 	if seen < p.Qty {
-		return seen, Receipt{Seen: histories.N(seen)}, ErrSoldOut
+		r, err = soldOut(seen)
+		return seen, r, err
 	}
 	return seen, Receipt{}, t.Work(ctx, p)
 }

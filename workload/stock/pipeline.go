@@ -48,18 +48,9 @@ func reserveAndQueue(ctx context.Context, t *Till, p Purchase) (Receipt, error) 
 	}
 	defer t.Release(ctx, lease)
 
-	if err := t.Work(ctx, p); err != nil {
-		return Receipt{}, err
-	}
-	left, err := decrement(ctx, t, p, nil)
+	left, err := reserve(ctx, t, p)
 	if err != nil {
 		return Receipt{}, err
-	}
-	if left.N < 0 {
-		if err := rollBack(ctx, t, p); err != nil {
-			return Receipt{}, doubt(err)
-		}
-		return Receipt{}, ErrSoldOut
 	}
 	if err := t.Step(ctx, "before-order"); err != nil {
 		return Receipt{}, doubt(err)

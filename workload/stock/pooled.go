@@ -17,15 +17,9 @@ func Pooled(ctx context.Context, t *Till, p Purchase) (Receipt, error) {
 	}
 	defer t.Release(ctx, lease)
 
-	seen, err := readSQL(ctx, t, t.Env.SQL, p.Key, selectStock)
+	seen, r, err := lookSQL(ctx, t, t.Env.SQL, p)
 	if err != nil {
-		return Receipt{}, err
-	}
-	if seen < p.Qty {
-		return soldOut(seen)
-	}
-	if err := t.Work(ctx, p); err != nil {
-		return Receipt{}, err
+		return r, err
 	}
 	left := histories.N(seen - p.Qty)
 	e := histories.Event{Key: p.Key, Qty: p.Qty, Value: left}

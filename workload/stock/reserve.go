@@ -17,20 +17,26 @@ import (
 // bring sold units back. Buyers of several units at once can make it refuse
 // somebody for whom there was one left, so its default is one unit.
 func Reserve(ctx context.Context, t *Till, p Purchase) (Receipt, error) {
-	if err := t.Work(ctx, p); err != nil {
-		return Receipt{}, err
-	}
-	n, err := decrement(ctx, t, p, nil)
+	left, err := reserve(ctx, t, p)
 	if err != nil {
 		return Receipt{}, err
 	}
-	if n.N < 0 {
-		if err := rollBack(ctx, t, p); err != nil {
-			return Receipt{}, doubt(err)
-		}
-		return Receipt{}, ErrSoldOut
+	return Receipt{Left: left}, appendOrder(ctx, t, p)
+}
+
+// reserve works and takes units off; below zero it puts them back.
+func reserve(ctx context.Context, t *Till, p Purchase) (left histories.Num, err error) {
+	if err := t.Work(ctx, p); err != nil {
+		return histories.Num{}, err
 	}
-	return Receipt{Left: n}, appendOrder(ctx, t, p)
+	left, err = decrement(ctx, t, p, nil)
+	if err != nil || left.N >= 0 {
+		return left, err
+	}
+	if err := rollBack(ctx, t, p); err != nil {
+		return histories.Num{}, doubt(err)
+	}
+	return histories.Num{}, ErrSoldOut
 }
 
 // rollBack puts back what a purchase took.

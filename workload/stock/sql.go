@@ -68,6 +68,19 @@ func readSQL(ctx context.Context, t *Till, q querier, key, query string) (int64,
 	return t.Read(ctx, key, func() (int64, error) { return sqlNumber(ctx, q, query, key) })
 }
 
+// lookSQL is look with the stock in the database.
+func lookSQL(ctx context.Context, t *Till, q querier, p Purchase) (seen int64, r Receipt, err error) {
+	seen, err = readSQL(ctx, t, q, p.Key, selectStock)
+	if err != nil {
+		return 0, Receipt{}, err
+	}
+	if seen < p.Qty {
+		r, err = soldOut(seen)
+		return seen, r, err
+	}
+	return seen, Receipt{}, t.Work(ctx, p)
+}
+
 // takeSQL takes units off the stock if there are enough, and answers what is
 // left. In a transaction the row stays locked until its end.
 func takeSQL(ctx context.Context, tx env.Tx, p Purchase) (int64, error) {
