@@ -172,6 +172,10 @@ func TestBeliefsEndWithTheFirstOfWhatEndsThem(t *testing.T) {
 			tell(histories.LockSpec{Reentrant: true}).op(0, "acquire", "ok", 0, 2).op(0, "acquire", "ok", 5, 6).op(0, "release", "ok", 10, 11).op(0, "release", "ok", 20, 21),
 			[]string{"1: 2-20"},
 		},
+		"a nested acquire after the deadline is a new hold": {
+			tell(histories.LockSpec{Reentrant: true, TTL: 100e6, Deadline: true}).op(0, "acquire", "ok", 0, 2, until(100)).op(0, "acquire", "ok", 200, 202, until(300)).op(0, "release", "ok", 250, 251),
+			[]string{"1: 2-100", "2: 202-250"},
+		},
 		"a release ends the hold with its token": {
 			tell(histories.LockSpec{}).op(0, "acquire", "ok", 0, 2, token("a")).op(0, "acquire", "ok", 5, 6, token("b")).op(0, "release", "ok", 10, 11, token("a")).op(0, "release", "ok", 20, 21, token("b")),
 			[]string{"1: 2-10", "2: 6-20"},

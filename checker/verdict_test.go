@@ -166,16 +166,20 @@ func TestARunMustHaveMeantSomething(t *testing.T) {
 		story  *story
 		reason string // "" : valid
 	}{
-		"it did":                       {kill(3500, 5500, "no PING"), ""},
-		"no fault was injected":        {traffic(), "the nemesis kill injected no fault"},
-		"none was meant to be":         {change(traffic(), func(h *histories.History) { h.Header.Nemesis = "none" }), ""},
-		"a foreign history":            {change(traffic(), func(h *histories.History) { h.Header.Nemesis = "" }), ""},
-		"the fault left no proof":      {kill(3500, 5500, ""), "nothing showed that a fault bit: redis-1 killed at 3.50 s"},
-		"it was never undone":          {kill(3500, 0, "no PING"), "a fault was never undone: redis-1 killed at 3.50 s"},
-		"nothing came before it":       {kill(0, 1500, "no PING"), "no lock was granted before a fault: redis-1 killed at 0.000 s"},
-		"nothing came after it":        {kill(8500, 15000, "no PING"), "no lock was granted after a fault: redis-1 killed at 8.50 s"},
-		"nothing was done during it":   {change(kill(3901, 5999, "no PING"), func(h *histories.History) { h.Ops = slices.Concat(h.Ops[:8], h.Ops[12:]) }), "nobody did anything during a fault: redis-1 killed at 3.90 s"},
-		"a short one need not be met":  {kill(3920, 3990, "no PING"), ""},
+		"it did":                                    {kill(3500, 5500, "no PING"), ""},
+		"no fault was injected":                     {traffic(), "the nemesis kill injected no fault"},
+		"none was meant to be":                      {change(traffic(), func(h *histories.History) { h.Header.Nemesis = "none" }), ""},
+		"a foreign history":                         {change(traffic(), func(h *histories.History) { h.Header.Nemesis = "" }), ""},
+		"the fault left no proof":                   {kill(3500, 5500, ""), "nothing showed that a fault bit: redis-1 killed at 3.50 s"},
+		"it was never undone":                       {kill(3500, 0, "no PING"), "a fault was never undone: redis-1 killed at 3.50 s"},
+		"nothing came before it":                    {kill(0, 1500, "no PING"), "no lock was granted before a fault: redis-1 killed at 0.000 s"},
+		"nothing came after it":                     {kill(8500, 15000, "no PING"), "no lock was granted after a fault: redis-1 killed at 8.50 s"},
+		"nothing was done during it":                {change(kill(3901, 5999, "no PING"), func(h *histories.History) { h.Ops = slices.Concat(h.Ops[:8], h.Ops[12:]) }), "nobody did anything during a fault: redis-1 killed at 3.90 s"},
+		"a short one need not be met":               {kill(3920, 3990, "no PING"), ""},
+		"an ambush that nobody came to is no fault": {change(traffic().mark(histories.Nemesis, "crash", 3500, ambushAt("before-expire")), func(h *histories.History) { h.Header.Nemesis = "crash" }), "the nemesis crash injected no fault"},
+		"what was seen to happen needs no proof": {change(kill(3500, 5500, "no PING"), func(h *histories.History) {
+			h.Marks = append(h.Marks, histories.Event{Time: 4000 * ms, Process: histories.Nemesis, F: "kill", Targets: []string{"worker-3"}})
+		}), ""},
 		"it could not be injected":     {change(kill(3500, 5500, "no PING"), func(h *histories.History) { h.Marks[0].Error = "no such server" }), "the fault kill of redis-1 at 3.50 s could not be injected: no such server"},
 		"a failover without promotion": {change(kill(3500, 5500, "no PING"), func(h *histories.History) { h.Header.Nemesis = "clock+failover" }), "the nemesis clock+failover promoted no replica"},
 		"no lock was granted": {change(kill(3500, 5500, "no PING"), func(h *histories.History) {
