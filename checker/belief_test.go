@@ -16,7 +16,6 @@ import (
 // story builds small histories by hand. Times are milliseconds.
 type story struct {
 	h   histories.History
-	ids map[string]int64
 }
 
 func tell(spec histories.LockSpec) *story {
