@@ -15,7 +15,7 @@ import (
 
 // story builds small histories by hand. Times are milliseconds.
 type story struct {
-	h   histories.History
+	h histories.History
 }
 
 func tell(spec histories.LockSpec) *story {
