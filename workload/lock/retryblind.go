@@ -35,13 +35,19 @@ func NewRetryBlind(e *env.Env, o Options) env.Lock {
 // resends is how often the client library sends a request in all.
 const resends = 3
 
-// again is what such a library does.
+// again is what such a library does. (The library's caller sees the last
+// error only; for the record, one try without an answer leaves all in doubt.)
 func again(f func() (int64, error)) (n int64, err error) {
+	doubtful := false
 	for range resends {
 		n, err = f()
 		if !errors.Is(err, env.ErrTimeout) && !errors.Is(err, env.ErrReset) {
 			break
 		}
+		doubtful = doubtful || env.Unknown(err)
+	}
+	if err != nil && doubtful {
+		err = fmt.Errorf("%w: %v", env.ErrDoubt, err)
 	}
 	return n, err
 }

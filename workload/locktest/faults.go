@@ -51,43 +51,58 @@ func cutWorker(ctx context.Context, d Director, s workload.Spec) error {
 		d.Inject(ctx, histories.Fault{F: histories.Heal}))
 }
 
-// Between these moments (in ttls) the first worker gets no answers: the first
-// try of a request acts and its answer comes too late, a second try is answered.
-const (
-	answersGo   = 0.05
-	answersCome = 0.65
-)
-
 // lostAnswer: what the first worker asks for is done, and it is not told.
 func lostAnswer(ctx context.Context, p *player) error {
 	if p.Worker == 1 {
-		if err := p.at(ctx, answersCome); err != nil {
+		if err := p.at(ctx, 1); err != nil {
 			return err
 		}
 		_, err := p.waitFor(ctx, 4)
 		return err
 	}
-	// The first time makes the connection.
-	lease, err := p.take(ctx)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(lease.Release(ctx), p.at(ctx, 0.1)); err != nil {
-		return err
-	}
-	lease, err = p.lock.Acquire(ctx, key)
+	p.lose.Store(1)
+	lease, err := p.lock.Acquire(ctx, key)
 	if lease != nil && (err == nil || env.Unknown(err)) {
-		_ = lease.Release(ctx) // that may get no answer either
+		_ = lease.Release(ctx) // it may have nothing to release
 	}
 	return p.at(ctx, 4.5)
 }
 
-func loseAnswers(ctx context.Context, d Director, s workload.Spec) error {
-	return errors.Join(
-		d.Sleep(ctx, time.Duration(answersGo*float64(s.TTL))),
-		d.Inject(ctx, histories.Fault{F: histories.Partition, From: []string{"locks"}, To: []string{"worker-0"}, OneWay: true}),
-		d.Sleep(ctx, time.Duration((answersCome-answersGo)*float64(s.TTL))),
-		d.Inject(ctx, histories.Fault{F: histories.Heal}))
+// deaf is a connection whose worker does not hear some of the answers.
+type deaf struct {
+	env.Redis
+	p *player
+}
+
+// noAnswer is how long a request waits for an answer that does not come.
+const noAnswer = time.Second
+
+func (d deaf) hear(ctx context.Context, reply any, err error) (any, error) {
+	if d.p.lose.Load() <= 0 {
+		return reply, err
+	}
+	d.p.lose.Add(-1)
+	if err := d.p.Clock.Sleep(ctx, noAnswer); err != nil {
+		return nil, err
+	}
+	return nil, env.ErrTimeout
+}
+
+// Do implements env.Redis.
+func (d deaf) Do(ctx context.Context, args ...any) (any, error) {
+	reply, err := d.Redis.Do(ctx, args...)
+	return d.hear(ctx, reply, err)
+}
+
+// Eval implements env.Redis.
+func (d deaf) Eval(ctx context.Context, script *env.Script, keys []string, args ...any) (any, error) {
+	reply, err := d.Redis.Eval(ctx, script, keys, args...)
+	return d.hear(ctx, reply, err)
+}
+
+// Pinned implements env.Redis.
+func (d deaf) Pinned(ctx context.Context, f func(env.Redis) error) error {
+	return d.Redis.Pinned(ctx, func(r env.Redis) error { return f(deaf{r, d.p}) })
 }
 
 // wallClocks: the second worker's wall clock is ahead by more than a ttl.

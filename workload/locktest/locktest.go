@@ -17,6 +17,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -161,13 +163,19 @@ type player struct {
 
 	atStep  func(ctx context.Context, name string) error // what happens at a design's steps; nil: nothing
 	renewed int                                          // renewals begun
+	lose    atomic.Int64                                 // answers that it will not hear
 }
 
 // key is the key that all scenes are about.
 const key = "stock:sku-0"
 
-// instruments is the player's Env with its steps and renewals looked at.
+// instruments is the player's Env with its steps, renewals and answers looked
+// at.
 func (p *player) instruments() *env.Env {
+	p.Lock = slices.Clone(p.Lock)
+	for i, r := range p.Lock {
+		p.Lock[i] = deaf{r, p}
+	}
 	p.Env.Step = func(ctx context.Context, name string) error {
 		if p.atStep == nil {
 			return nil

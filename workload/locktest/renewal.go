@@ -81,6 +81,10 @@ func failedRenewal(ctx context.Context, p *player) error {
 		if n, has := lease.(env.Notice); has {
 			n.OnLost(func() { p.stage.told = true })
 		}
+		if err := p.at(ctx, 0.1); err != nil {
+			return err
+		}
+		p.lose.Store(1)
 		err = p.at(ctx, 4)
 		p.stage.freed = true
 		return errors.Join(err, lease.Release(ctx))
@@ -101,17 +105,6 @@ func failedRenewal(ctx context.Context, p *player) error {
 		}
 	}
 	return nil
-}
-
-// oneTimeout is a little more than the time-out of a request.
-const oneTimeout = 1050 * time.Millisecond
-
-func loseOneRenewal(ctx context.Context, d Director, s workload.Spec) error {
-	return errors.Join(
-		d.Sleep(ctx, s.Renew*3/4),
-		d.Inject(ctx, histories.Fault{F: histories.Partition, From: []string{"locks"}, To: []string{"worker-0"}, OneWay: true}),
-		d.Sleep(ctx, s.Renew/4+oneTimeout),
-		d.Inject(ctx, histories.Fault{F: histories.Heal}))
 }
 
 // noLeak: a renewal may be in flight at the release; after that there is

@@ -23,13 +23,19 @@ const resends = 3
 // resending is a connection that sends again.
 type resending struct{ env.Redis }
 
-// Do implements env.Redis.
+// Do implements env.Redis. (For the record, one try without an answer leaves
+// all in doubt, whatever the last one says.)
 func (r resending) Do(ctx context.Context, args ...any) (reply any, err error) {
+	doubtful := false
 	for range resends {
 		reply, err = r.Redis.Do(ctx, args...)
 		if !errors.Is(err, env.ErrTimeout) && !errors.Is(err, env.ErrReset) {
 			break
 		}
+		doubtful = doubtful || env.Unknown(err)
+	}
+	if doubtful {
+		err = doubt(err)
 	}
 	return reply, err
 }
