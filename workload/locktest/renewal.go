@@ -12,8 +12,8 @@ import (
 
 // extend: for leases that their worker can renew.
 //
-//	0  acquire ── extend: ok ────── ends ──────────── extend: not the owner
-//	1                   refused            acquire, release
+//	0  acquire ── extend: ok ── ends ────── extend: no ──────── extend: no
+//	1                refused       acquire ─────────── release
 func extend(ctx context.Context, p *player) error {
 	if p.Worker == 1 {
 		return contendRenewal(ctx, p)
@@ -28,6 +28,12 @@ func extend(ctx context.Context, p *player) error {
 	}
 	if err := errors.Join(p.at(ctx, 0.6), x.Extend(ctx), p.at(ctx, 1.9)); err != nil {
 		return p.problem("could not renew its lease: %w", err)
+	}
+	if err := x.Extend(ctx); !errors.Is(err, env.ErrNotOwner) {
+		return p.problem("renewed a lock that another holds: %v", err)
+	}
+	if err := p.at(ctx, 2.4); err != nil {
+		return err
 	}
 	if err := x.Extend(ctx); !errors.Is(err, env.ErrNotOwner) {
 		return p.problem("renewed a lease that had ended, and that another had held since: %v", err)
@@ -46,7 +52,7 @@ func contendRenewal(ctx context.Context, p *player) error {
 	if err != nil {
 		return err
 	}
-	return lease.Release(ctx)
+	return errors.Join(p.at(ctx, 2.2), lease.Release(ctx))
 }
 
 // renewal: the first worker holds for two and a half ttls.
