@@ -5,16 +5,18 @@
 // Start with Provider, which keeps servers between cells and lends them, and
 // with cell.go, the Cluster that it lends. Then, in the order of a run:
 //
-//	engine.go, image.go, network.go   the container engine, our image, a private network
-//	node.go, topology.go, prepare.go  servers, how they stand to each other, putting them in order
-//	hosts.go, wire.go, worker.go      worker processes and what is said to them
-//	redis.go, sql.go, queue.go        what a worker has in its Env, over the usual client libraries
-//	dial.go, link.go                  its connections, which can be cut without being root
-//	inject.go and fault_*.go          the faults, each with the proof that it bit
-//	watch.go                          who is master, as the servers themselves say
-//	clean.go                          removing what a killed run left
+//	engine.go, image.go, network.go      the container engine, our image, a private network
+//	node.go, reach.go, shell.go          servers, where they are reached, their process 1
+//	topology.go, prepare.go, healthy.go  how they stand to each other, and whether they do
+//	hosts.go, wire.go, worker.go         worker processes and what is said to them
+//	redis.go, sql.go, queue.go           what a worker has in its Env, over the usual client libraries
+//	errors.go                            what their errors mean
+//	link.go                              their connections, which can be cut without being root
+//	inject.go, roles.go, fault_*.go      the faults, each with the proof that it bit
+//	watch.go                             who is master, as the servers themselves say
+//	clean.go, owner.go                   removing what a killed run left
 //
-// Containers are made through testcontainers-go. Pausing, executing, killing
+// Containers are made through testcontainers-go. Pausing, killing, attaching
 // and networks go through the Docker client under it, which testcontainers
 // does not wrap. Nothing without the label lockcheck=1 is ever touched.
 //
