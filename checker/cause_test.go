@@ -26,6 +26,11 @@ func TestCausesAreToldWhereTheHistoryHasThem(t *testing.T) {
 			DoubleHold, LostAtFailover, "redis-1 killed at 0.050 s, redis-2 promoted at 0.350 s"},
 		"an old master that still answers": {twoHold(tell(open)).mark(histories.Nemesis, "failover", -20, targeting("redis-1")).mark(histories.Nemesis, "promoted", -10, targeting("redis-2")).mark(histories.Nemesis, "demoted", 500, targeting("redis-1")),
 			DoubleHold, LostAtFailover, "the old master went on answering until 0.500 s"},
+		"an old master that was started again": {twoHold(tell(open)).mark(histories.Nemesis, "kill", -50, targeting("redis-1")).mark(histories.Nemesis, "promoted", -20, targeting("redis-2")).mark(histories.Nemesis, "start", -10, targeting("redis-1")),
+			DoubleHold, LostAtFailover, "the old master went on answering"},
+		"the old master is the one promoted before": {twoHold(tell(open)).mark(histories.Nemesis, "failover", -90, targeting("redis-1")).mark(histories.Nemesis, "promoted", -80, targeting("redis-2")).
+			mark(histories.Nemesis, "failover", -20, targeting("redis-2")).mark(histories.Nemesis, "promoted", -10, targeting("redis-3")).mark(histories.Nemesis, "demoted", -5, targeting("redis-1")).mark(histories.Nemesis, "demoted", 500, targeting("redis-2")),
+			DoubleHold, LostAtFailover, "redis-3 promoted at -0.010 s, the old master went on answering until 0.500 s"},
 		"an old master that is dead explains nothing": {twoHold(tell(open)).mark(histories.Nemesis, "kill", -20, targeting("redis-1")).mark(histories.Nemesis, "promoted", -10, targeting("redis-2")),
 			DoubleHold, CauseUnknown, ""},
 		"split brain": {twoHold(tell(open)).mark(histories.Nemesis, "partition", 50, fault(histories.Fault{From: []string{"master", "half-workers"}, To: []string{"replicas"}})).mark(histories.Nemesis, "promoted", 350, targeting("redis-2")),

@@ -164,6 +164,14 @@ func TestRulesAtTheirEdges(t *testing.T) {
 			tell(withLease).op(0, "sell", "ok", 0, 1200, orderID("a")).op(0, "acquire", "ok", 1, 2, parent(1), until(1000)).op(0, "write", "ok", 1001, 1100, parent(1), func(op *histories.Op) { op.Replay = true }).audit(3000, 0, "a"),
 			valid,
 		},
+		"lock-not-linearizable: a clean-up under an owner used again may end the lock that was held already": {
+			tell(histories.LockSpec{TTL: 5e9}).op(0, "acquire", "ok", 0, 2, token("w0#1")).op(0, "acquire", "info", 3, 1000).op(0, "release", "ok", 1001, 1002, token("w0#2")).op(0, "release", "fail", 1003, 1004, token("w0#1"), failed("not the owner")),
+			valid,
+		},
+		"lock-not-linearizable: under an owner of its own it may not": {
+			tell(histories.LockSpec{TTL: 5e9}).op(0, "acquire", "ok", 0, 2, token("x#1")).op(0, "acquire", "info", 3, 1000).op(0, "release", "ok", 1001, 1002, token("y#2")).op(0, "release", "fail", 1003, 1004, token("x#1"), failed("not the owner")),
+			map[string]string{"lock-not-linearizable": "1,2,3,4"},
+		},
 		"death: the inner grant of a nested lock dies with its worker": {
 			tell(histories.LockSpec{TTL: 1000e6, Grace: 500e6, Reentrant: true}).op(0, "acquire", "ok", 0, 2, token("a#1")).op(0, "acquire", "ok", 3, 4, token("a#2")).mark(histories.Nemesis, "kill", 10, targeting("worker-0")).
 				op(1, "acquire", "ok", 1010, 1012, token("b#3")).op(1, "release", "ok", 1020, 1021, token("b#3")),
@@ -246,6 +254,16 @@ func TestBooksAtTheirEdges(t *testing.T) {
 				t.Errorf("wanted and blamed differ (-want +got):\n%s%s", diff, told(v))
 			}
 		})
+	}
+}
+
+// A row that was lost explains the unit that left the stock without one.
+func TestALostOrderIsToldOnce(t *testing.T) {
+	s := tell(histories.LockSpec{None: true}).op(0, "sell", "ok", 0, 1, orderID("a")).op(1, "sell", "ok", 5, 6, orderID("b")).audit(3000, 8, "b")
+	s.h.Header.Initial = 10
+	v := s.check()
+	if len(v.Violations) != 1 || v.Violations[0].Units != 1 || v.Violations[0].Summary != "1 order of sku-1 that had been accepted is not in the store: a" {
+		t.Error(told(v))
 	}
 }
 
