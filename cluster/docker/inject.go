@@ -11,7 +11,7 @@ import (
 )
 
 // injectLimit bounds one fault, the look at whether it bit included.
-const injectLimit = time.Minute
+const injectLimit = 2 * time.Minute
 
 // Inject implements cluster.Cluster. What a fault did is looked at where it
 // must show, never concluded from having done it; without such a sign the

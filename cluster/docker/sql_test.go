@@ -28,7 +28,7 @@ func needImage(t *testing.T, k nodeKind) {
 func stage(t *testing.T, topology env.Topology, director func(context.Context, *scene)) {
 	t.Helper()
 	p := needEngine(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	rec := &record{}
 	c, err := p.Cell(ctx, cluster.Options{Topology: topology, Emit: rec.emit, CallTimeout: 2 * time.Second})
