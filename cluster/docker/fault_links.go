@@ -140,26 +140,64 @@ func (c *cell) cut(ctx context.Context, p *cutting) (string, error) {
 // senderOnly stands for the proof of a node that has no rule of its own.
 const senderOnly = "-"
 
-// cutNode puts the rules in force and reads how many packets they dropped.
+// cutNode puts the rules in force, has the peers of the node be sent
+// something, and looks how many packets its rules drop.
 func (c *cell) cutNode(ctx context.Context, n *node, p *cutting) (string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	cut := ""
+	script := ""
 	if rules := p.rules[n]; len(rules) > 0 && !c.p.Harmless {
 		n.rules = append(n.rules, rules...)
-		cut = cutScript(n.rules)
+		script = cutScript(n.rules)
 	}
 	if n.harm.host || n.harm.paused {
 		return senderOnly, nil // the rules come into force when it starts
 	}
-	out, err := n.sh(ctx, cut+probeScript(p.peers[n]))
-	if err != nil || len(p.rules[n]) == 0 {
-		return senderOnly, err
+	if _, err := n.sh(ctx, script+knockScript(p.peers[n])); err != nil {
+		return "", err
 	}
-	if dropped := number(strings.TrimSpace(out)); dropped > 0 {
-		return fmt.Sprintf("%s dropped %d packets", n.name, dropped), nil
+	if len(p.rules[n]) == 0 {
+		return senderOnly, nil
 	}
-	return "", nil
+	var dropped int64
+	limit := dropLimit
+	if c.p.Harmless {
+		limit = askLimit
+	}
+	// Each look has the time of the whole fault: one that is cut short leaves
+	// the node's shell out of step.
+	err := until(ctx, limit, func(context.Context) error {
+		out, err := n.sh(ctx, "iptables -nvxL LOCKCHECK")
+		if dropped = packets(out); err == nil && dropped == 0 {
+			err = errNoDrop
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, errNoDrop) {
+		return "", err
+	}
+	if dropped == 0 {
+		return "", nil
+	}
+	return fmt.Sprintf("%s dropped %d packets", n.name, dropped), nil
+}
+
+// dropLimit bounds waiting for the first packet to be dropped: a peer whose
+// rule is a moment later than the first attempt to reach it drops the kernel's
+// second, which comes a second later.
+const dropLimit = 3 * time.Second
+
+var errNoDrop = errors.New("no packet dropped")
+
+// packets adds up the counters of the rules that drop, as iptables prints
+// them: packets, bytes, target.
+func packets(table string) (sum int64) {
+	for line := range strings.Lines(table) {
+		if f := strings.Fields(line); len(f) > 2 && f[2] == "DROP" {
+			sum += number(f[0])
+		}
+	}
+	return sum
 }
 
 // cutScript makes the rules the only ones of our chain. Few processes: a
@@ -172,22 +210,20 @@ func cutScript(rules []string) string {
 	return strings.Join(append(lines, "COMMIT", "END", ""), "\n")
 }
 
-// probeScript has our peers be sent something, in the background, and waits
-// until our rules have dropped something, for a second and a half at most. It
-// prints how many packets they have dropped. A peer whose rule is a moment
-// later than ours drops the kernel's second attempt, a second after the first.
-func probeScript(peers []string) string {
-	probe := ""
-	if len(peers) > 0 {
-		probe = "bash -c 'for p in " + strings.Join(peers, " ") + "; do (: < /dev/tcp/$p) & done; sleep 1.2; kill $(jobs -p)' > /dev/null 2>&1 &\n"
+// knockScript begins to connect with the peers, in the background, and lets
+// the kernel try for a while. Perl is part of every Debian; one process does
+// for all.
+func knockScript(peers []string) string {
+	if len(peers) == 0 {
+		return ""
 	}
-	return probe + `for i in 0.03 0.07 0.2 0.3 0.4 0.5; do
-sleep $i
-n=$(iptables -nvxL LOCKCHECK | awk '$3 == "DROP" { n += $1 } END { print n+0 }')
-[ "$n" -eq 0 ] || break
-done
-echo "$n"
-`
+	return `perl -MSocket -e 'for (@ARGV) {
+my ($ip, $port) = split m{/};
+socket(my $s, PF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0) or next;
+connect($s, sockaddr_in($port, inet_aton($ip)));
+push @keep, $s;
+}
+select(undef, undef, undef, 2)' ` + strings.Join(peers, " ") + " > /dev/null 2>&1 &\n"
 }
 
 // healRules lets all through again. n.mu is held.

@@ -159,7 +159,12 @@ func (c *cell) master(ctx context.Context) (*node, error) {
 	case env.NoLock:
 		return nil, fmt.Errorf("%w: this topology has no master", cluster.ErrUnavailable)
 	case env.Sentinel:
-		return c.sentinelsMaster(ctx)
+		var m *node
+		err := until(ctx, masterLimit, func(ctx context.Context) (err error) {
+			m, err = c.sentinelsMaster(ctx)
+			return err
+		})
+		return m, err
 	case env.RedisCluster:
 		for _, n := range c.locks() {
 			if role, err := n.askRole(ctx); err == nil && role == "master" {
@@ -170,6 +175,9 @@ func (c *cell) master(ctx context.Context) (*node, error) {
 	}
 	return c.locks()[0], nil
 }
+
+// masterLimit bounds asking the sentinels for the master, again and again.
+const masterLimit = 3 * time.Second
 
 // askLimit bounds asking a server that may be dead.
 const askLimit = 300 * time.Millisecond
