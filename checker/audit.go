@@ -180,8 +180,12 @@ func (r *run) whyTwice(k *keyed, ops []*histories.Op) (Cause, string) {
 	return CauseUnknown, ""
 }
 
-// maxProofs bounds the proofs by exclusion that are tried for one key.
-const maxProofs = 16
+// Proofs by exclusion judge a key anew each: these bound how many are tried,
+// and the operations of all together.
+const (
+	maxProofs    = 16
+	maxProofWork = 1 << 20
+)
 
 // provenDuplicates tries, for each order with one ok and one unknown sell,
 // whether the history still fits an order if the unknown one never acted. If
@@ -193,7 +197,7 @@ func (r *run) provenDuplicates(k *keyed, maybe []*order) {
 	if c, covered := stock(k.stock, r.h.Header.StockOf(k.name)); c != nil || covered != nil {
 		return
 	}
-	for _, o := range maybe[:min(len(maybe), maxProofs)] {
+	for _, o := range maybe[:min(len(maybe), maxProofs, maxProofWork/len(k.stock))] {
 		without := slices.DeleteFunc(slices.Clone(k.stock), func(op *histories.Op) bool {
 			return op.F == histories.Sell && op.Order == o.id && op.Outcome == histories.Info
 		})

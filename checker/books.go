@@ -25,6 +25,12 @@ type books struct {
 	settled, open int // unknown sells that the audit settled, and that it did not
 }
 
+// maxUnits bounds quantities, so that no sum of them overflows: a history may
+// say anything.
+const maxUnits = 1 << 40
+
+func units(n int64) int64 { return min(max(n, -maxUnits), maxUnits) }
+
 // order is what is known of one order id.
 type order struct {
 	id      string
@@ -60,16 +66,16 @@ func (b *books) rows(id string) int32 {
 
 // keepBooks reads the operations and the audit of a key.
 func (r *run) keepBooks(k *keyed) *books {
-	b := &books{had: r.h.Header.StockOf(k.name), listed: r.listsOrders, byID: make(map[string]int32, len(k.stock)/2)}
+	b := &books{had: units(r.h.Header.StockOf(k.name)), listed: r.listsOrders, byID: make(map[string]int32, len(k.stock)/2)}
 	for i, op := range k.stock {
 		switch op.F {
 		case histories.Sell:
 			b.sell(op, int32(i))
 		case histories.Restock:
 			if op.Outcome == histories.OK {
-				b.had += op.Qty
+				b.had += units(op.Qty)
 			} else if op.Outcome == histories.Info {
-				b.maybeHad += op.Qty
+				b.maybeHad += units(op.Qty)
 			}
 		case histories.Cancel:
 			if op.Outcome != histories.Fail {
@@ -81,7 +87,7 @@ func (r *run) keepBooks(k *keyed) *books {
 		for _, row := range k.audit.Orders {
 			o := b.order(row.ID)
 			o.rows = bump(o.rows)
-			o.rowQty += max(row.Qty, 1)
+			o.rowQty += units(max(row.Qty, 1))
 		}
 	}
 	r.settleSells(k, b)
@@ -112,7 +118,7 @@ func (b *books) sell(op *histories.Op, at int32) {
 		if op.Outcome == histories.OK && !op.Replay {
 			b.nameless = append(b.nameless, op)
 		} else if op.Outcome == histories.Info {
-			b.unnamed += op.Qty
+			b.unnamed += units(op.Qty)
 		}
 		return
 	}
@@ -121,14 +127,14 @@ func (b *books) sell(op *histories.Op, at int32) {
 	if op.Outcome == histories.Info {
 		o.unknown = bump(o.unknown)
 		if o.first < 0 {
-			o.first, o.qty = at, op.Qty
+			o.first, o.qty = at, units(op.Qty)
 		}
 		return
 	}
 	if o.ok == 0 {
 		o.first = at
 	}
-	o.qty = max(o.qty, op.Qty)
+	o.qty = max(o.qty, units(op.Qty))
 	o.ok = bump(o.ok)
 	if !op.Replay {
 		o.took = bump(o.took)
@@ -139,7 +145,7 @@ func (b *books) cancel(op *histories.Op) {
 	o := b.order(op.Order)
 	o.cancels = bump(o.cancels)
 	if op.Outcome == histories.Info {
-		b.cancelled += max(op.Qty, o.units())
+		b.cancelled += max(units(op.Qty), o.units())
 	}
 }
 
@@ -170,7 +176,7 @@ func (b *books) promises(k *keyed) []promise {
 		all = append(all, p)
 	}
 	for _, op := range b.nameless {
-		all = append(all, promise{op: op, units: op.Qty, at: op.Return})
+		all = append(all, promise{op: op, units: units(op.Qty), at: op.Return})
 	}
 	slices.SortStableFunc(all, func(x, y promise) int { return cmp.Compare(x.at, y.at) })
 	return all
@@ -185,10 +191,10 @@ func (b *books) sold() int64 {
 		}
 	}
 	for _, op := range b.nameless {
-		sum += op.Qty
+		sum += units(op.Qty)
 	}
 	return sum
 }
 
 // limit is the largest number of units that can have existed.
-func (b *books) limit() int64 { return b.had + b.maybeHad }
+func (b *books) limit() int64 { return max(b.had+b.maybeHad, 0) }

@@ -183,6 +183,9 @@ func isWorker(name string) bool {
 	return strings.HasPrefix(name, "worker") || strings.HasSuffix(name, "workers") || name == "holder"
 }
 
+// maxFaults bounds the faults that one violation names.
+const maxFaults = 200
+
 // during are the faults in force at some moment of [from, to], and the
 // promotions in it, as indexes into History.Marks.
 func (r *run) during(from, to int64) []int {
@@ -198,7 +201,7 @@ func (r *run) during(from, to int64) []int {
 		}
 	}
 	slices.Sort(marks)
-	return marks
+	return marks[:min(len(marks), maxFaults)]
 }
 
 // serversHurt reports whether any fault has hit servers or links before at.

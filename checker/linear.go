@@ -79,12 +79,32 @@ func (r *run) linearStock(ctx context.Context, k *keyed) {
 		return
 	}
 	ops, initial := r.patched(k), r.h.Header.StockOf(k.name)
+	if tooLarge(ops, initial) {
+		k.of(StockNotLinearizable).unknown = sprintf("%s: no shop has so many units (more than %d)", k.name, maxJudged)
+		return
+	}
 	r.linear(ctx, k, linearity{
 		property: StockNotLinearizable,
 		ops:      len(ops),
 		exact:    func() (*contradiction, error) { return exactStock(ops, initial) },
 		search:   func(b bounds) (Outcome, string) { return searchStock(ops, initial, b) },
 	})
+}
+
+// maxJudged bounds the units of one operation whose order is judged: the
+// checks step from unit to unit.
+const maxJudged = 1 << 31
+
+func tooLarge(ops []*histories.Op, initial int64) bool {
+	if initial > maxJudged {
+		return true
+	}
+	for _, op := range ops {
+		if op.Qty > maxJudged || max(op.Left.N, op.Seen.N, op.Value.N) > maxJudged || min(op.Left.N, op.Seen.N, op.Value.N) < -maxJudged {
+			return true
+		}
+	}
+	return false
 }
 
 // linear decides by the exact check where that covers the key, else by

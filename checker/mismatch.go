@@ -26,7 +26,7 @@ func (r *run) mismatch(k *keyed) {
 		return
 	}
 	lost := r.lostOrders(k)
-	gone := b.had - k.audit.Value.N
+	gone := b.had - units(k.audit.Value.N)
 	booked := b.booked(k)
 	low, high := r.slack(k)
 	off := gone - booked
@@ -46,10 +46,10 @@ func (b *books) booked(k *keyed) int64 {
 	}
 	var sum int64
 	for _, row := range k.audit.Orders {
-		sum += max(row.Qty, 1)
+		sum += units(max(row.Qty, 1))
 	}
 	for _, op := range b.nameless {
-		sum += op.Qty
+		sum += units(op.Qty)
 	}
 	return sum
 }
@@ -64,10 +64,10 @@ func (r *run) slack(k *keyed) (low, high int64) {
 			continue
 		}
 		if r.lastsUntil(op) >= k.audit.Time {
-			low -= op.Qty
-			high += op.Qty
+			low -= units(op.Qty)
+			high += units(op.Qty)
 		} else if o := &b.orders[b.byID[op.Order]]; o.rows == 0 && (b.listed || o.ok == 0) {
-			high += op.Qty
+			high += units(op.Qty)
 		}
 	}
 	return low, high

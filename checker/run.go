@@ -108,12 +108,16 @@ func prepare(h *histories.History, o Options) *run {
 	return r
 }
 
+// maxLook bounds how far steps looks: a sell that never returned is open to
+// the end of the history.
+const maxLook = 1 << 16
+
 // steps are the operations of a sell, by Call.
 func (r *run) steps(sell *histories.Op) []*histories.Op {
 	ops := r.h.Ops
 	i, _ := slices.BinarySearchFunc(ops, sell.Call, func(op histories.Op, t int64) int { return cmp.Compare(op.Call, t) })
 	var out []*histories.Op
-	for ; i < len(ops) && ops[i].Call <= sell.Return; i++ {
+	for end := min(len(ops), i+maxLook); i < end && ops[i].Call <= sell.Return; i++ {
 		if ops[i].Parent == sell.ID {
 			out = append(out, &ops[i])
 		}

@@ -117,7 +117,7 @@ func (r *run) unitsInDoubt() Warning {
 		if _, broken := k.broken(StockMismatch); broken > 0 {
 			continue
 		}
-		if off := k.books.had - k.audit.Value.N - k.books.booked(k); off > 0 {
+		if off := k.books.had - units(k.audit.Value.N) - k.books.booked(k); off > 0 {
 			list = append(list, doubt{k.name, off})
 		}
 	}
