@@ -146,7 +146,7 @@ var grains = []Design{
 		Name: "user-sku-lock", Origin: "article 1, pit 3",
 		Summary:  "redis-lock on customer and article: no second order; the stock is sold by a script",
 		Topology: onSentinel, on: onOwnOrLock, Claims: blindLease,
-		Defaults: stockService.with(func(s *Spec) { s.LockKey, s.Customers = GrainUserSKU, sellsAgain }),
+		Defaults: stockService.with(func(s *Spec) { s.LockKey, s.Customers, s.SKUs = GrainUserSKU, sellsAgain, 3 }),
 		lock:     lock.NewRedisLock, sale: stock.OncePerUser, docs: []string{"RedisLock", "OncePerUser"},
 	},
 	{

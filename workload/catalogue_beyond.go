@@ -150,8 +150,8 @@ var knownBad = []Design{
 		Topology: onSentinel, on: onLockOnly, Defaults: renewed, KnownBad: true, CaughtBy: "loss",
 		Lock: histories.LockSpec{Reentrant: true},
 		Claims: but(blindLease, map[string]Claim{
-			"loss":    {Breaks, Holds, Breaks},
-			"restart": {Breaks, Holds, Breaks}, // the stock is on the lock's master
+			"loss":    {MayBreak, Holds, Breaks}, // a lost answer to a decrement is surer than one to an acquire
+			"restart": {MayBreak, Holds, Breaks}, // the stock is on the lock's master: nothing is left to be locked for
 			"crash":   {MayBreak, Holds, MayBreak},
 		}),
 		lock: lock.NewRetryBlind, sale: stock.RetryBlind, docs: []string{"RetryBlind"},
@@ -190,8 +190,13 @@ var knownBad = []Design{
 		Topology: env.Topology{Lock: env.Independent5}, on: onOwnOnly, KnownBad: true, CaughtBy: "restart",
 		Defaults: stockService.with(func(s *Spec) { s.Drift = 0.1 }),
 		Lock:     histories.LockSpec{Deadline: true},
-		Claims:   but(ofMajority, map[string]Claim{"pause": {MayBreak, Holds, MayBreak}}),
-		lock:     lock.NewRedlockForgetful, sale: stock.Attentive, docs: []string{"RedlockForgetful", "Attentive"},
+		// Wherever a lease ends by itself, its worker believes for a while longer.
+		Claims: but(everywhere(Claim{MayBreak, Holds, MayBreak}), map[string]Claim{
+			"none":    allHold, // no lease ends by itself
+			"restart": {Breaks, Holds, MayBreak},
+			"clock":   {Breaks, Holds, MayBreak},
+		}),
+		lock: lock.NewRedlockForgetful, sale: stock.Attentive, docs: []string{"RedlockForgetful", "Attentive"},
 	},
 	{
 		Name: "read-before-lock", Origin: "shopware#19943",
@@ -206,9 +211,9 @@ var knownBad = []Design{
 		Summary:  "reads the stock from a replica under a good lock, and sets what it worked out",
 		Topology: onSentinel, on: onLockOnly, Defaults: stockService, KnownBad: true, CaughtBy: "failover",
 		Claims: but(blindLease, map[string]Claim{
-			"none":     {Holds, Holds, MayBreak}, // when the next buyer is quicker than the replication
-			"failover": {Breaks, Holds, Breaks},  // the replicas are cut off before
-			"restart":  {Breaks, Holds, Breaks},
+			"none":     {Holds, Holds, MayBreak},  // when the next buyer is quicker than the replication
+			"failover": {Breaks, Holds, Breaks},   // the replicas are cut off before
+			"restart":  {MayBreak, Holds, Breaks}, // the stock is on the lock's master: nothing is left to be locked for
 		}),
 		lock: lock.NewRedisLock, sale: stock.ReplicaRead, docs: []string{"RedisLock", "ReplicaRead"},
 	},
