@@ -144,6 +144,8 @@ func FuzzCheck(f *testing.F) {
 		if err != nil {
 			return
 		}
+		hang := time.AfterFunc(20*time.Second, func() { panic("the check does not come to an end") })
+		defer hang.Stop()
 		Check(context.Background(), h, Options{PorcupineTime: 10 * time.Millisecond, RecheckTime: 10 * time.Millisecond})
 	})
 }
