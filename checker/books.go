@@ -14,13 +14,13 @@ type books struct {
 	had       int64 // initial units and ok restocks
 	maybeHad  int64 // units of restocks of unknown outcome
 	orders    []order
-	byID      map[string]int32 // into orders
-	nameless  []*histories.Op  // accepted sells without an order id
-	unnamed   int64            // units of unknown sells without an order id
-	sells     int              // of any outcome
-	accepted  int              // sells that said ok
-	listed    bool             // the audit lists orders, if it has any
-	cancelled int64            // units of cancels of unknown outcome
+	byID      orderIndex
+	nameless  []*histories.Op // accepted sells without an order id
+	unnamed   int64           // units of unknown sells without an order id
+	sells     int             // of any outcome
+	accepted  int             // sells that said ok
+	listed    bool            // the audit lists orders, if it has any
+	cancelled int64           // units of cancels of unknown outcome
 
 	settled, open int // unknown sells that the audit settled, and that it did not
 }
@@ -34,15 +34,16 @@ func units(n int64) int64 { return min(max(n, -maxUnits), maxUnits) }
 // order is what is known of one order id.
 type order struct {
 	id      string
-	qty     int64 // units of one sell, as its operation or else its row says
-	rowQty  int64 // units of all its rows
-	rows    int32 // in the audit
-	took    int32 // sells that said ok and were no replay
-	ok      int32 // sells that said ok, replays included
-	unknown int32 // sells of unknown outcome
-	cancels int32 // that said ok or may have acted
-	first   int32 // into keyed.stock: the first accepted sell, else the first unknown one; -1: none
-	last    int32 // into keyed.stock: the last sell that was accepted or is unknown
+	tag     uint32 // of its id's hash
+	qty     int64  // units of one sell, as its operation or else its row says
+	rowQty  int64  // units of all its rows
+	rows    int32  // in the audit
+	took    int32  // sells that said ok and were no replay
+	ok      int32  // sells that said ok, replays included
+	unknown int32  // sells of unknown outcome
+	cancels int32  // that said ok or may have acted
+	first   int32  // into keyed.stock: the first accepted sell, else the first unknown one; -1: none
+	last    int32  // into keyed.stock: the last sell that was accepted or is unknown
 }
 
 // accepted reports whether the shop has promised the units of this order.
@@ -58,15 +59,16 @@ func (o *order) units() int64 {
 
 // rows is how many rows of an order the audit found.
 func (b *books) rows(id string) int32 {
-	if i, ok := b.byID[id]; ok {
-		return b.orders[i].rows
+	if o := b.find(id); o != nil {
+		return o.rows
 	}
 	return 0
 }
 
 // keepBooks reads the operations and the audit of a key.
 func (r *run) keepBooks(k *keyed) *books {
-	b := &books{had: units(r.h.Header.StockOf(k.name)), listed: r.listsOrders, byID: make(map[string]int32, len(k.stock)/2)}
+	b := &books{had: units(r.h.Header.StockOf(k.name)), listed: r.listsOrders}
+	b.makeRoom(k)
 	for i, op := range k.stock {
 		switch op.F {
 		case histories.Sell:
@@ -92,16 +94,6 @@ func (r *run) keepBooks(k *keyed) *books {
 	}
 	r.settleSells(k, b)
 	return b
-}
-
-func (b *books) order(id string) *order {
-	i, ok := b.byID[id]
-	if !ok {
-		i = int32(len(b.orders))
-		b.byID[id] = i
-		b.orders = append(b.orders, order{id: id, first: -1})
-	}
-	return &b.orders[i]
 }
 
 func bump(n int32) int32 { return min(n, math.MaxInt32-1) + 1 }

@@ -66,7 +66,7 @@ func (r *run) slack(k *keyed) (low, high int64) {
 		if r.lastsUntil(op) >= k.audit.Time {
 			low -= units(op.Qty)
 			high += units(op.Qty)
-		} else if o := &b.orders[b.byID[op.Order]]; o.rows == 0 && (b.listed || o.ok == 0) {
+		} else if o := b.find(op.Order); o.rows == 0 && (b.listed || o.ok == 0) {
 			high += units(op.Qty)
 		}
 	}
@@ -153,7 +153,7 @@ func (r *run) actedTwice(k *keyed) []*histories.Op {
 		if op.F != histories.Sell || op.Outcome != histories.Info || op.Order == "" {
 			continue
 		}
-		if o := &k.books.orders[k.books.byID[op.Order]]; o.rows > 0 && o.ok > 0 {
+		if o := k.books.find(op.Order); o.rows > 0 && o.ok > 0 {
 			ops = append(ops, op)
 		}
 	}

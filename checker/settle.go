@@ -36,7 +36,7 @@ func (r *run) settled(k *keyed, b *books, op *histories.Op) bool {
 	if k.audit == nil || op.Order == "" || !b.listed {
 		return false
 	}
-	o := &b.orders[b.byID[op.Order]]
+	o := b.find(op.Order)
 	return o.happened() || o.rows == 0 && o.ok == 0 && r.lastsUntil(op) < k.audit.Time
 }
 
@@ -66,7 +66,7 @@ func (r *run) patched(k *keyed) []*histories.Op {
 		if op.F != histories.Sell || op.Outcome != histories.Info || op.Order == "" || op.Call >= k.audit.Time {
 			continue
 		}
-		if k.books.orders[k.books.byID[op.Order]].happened() {
+		if k.books.find(op.Order).happened() {
 			happened := *op
 			happened.Outcome, happened.Return = histories.OK, k.audit.Time
 			ops[i] = &happened
