@@ -240,6 +240,9 @@ func (s *scene) must(ctx context.Context, f histories.Fault) cluster.Effect {
 func (s *scene) await(ctx context.Context, what string, after time.Duration, match func(histories.Event) bool) histories.Event {
 	s.Helper()
 	if !s.Await(ctx, 20*time.Second, func() bool { return len(s.record.find(after, match)) > 0 }) {
+		for _, e := range s.record.find(max(after, s.Now()-5*time.Second), func(e histories.Event) bool { return e.F != "tick" && e.Error != "" }) {
+			s.Logf("in the last 5 s: %s worker %s %s %s: %s", time.Duration(e.Time), e.Process, e.F, e.Type, e.Error)
+		}
 		s.Fatalf("no event in 20 s: %s", what)
 	}
 	return s.record.find(after, match)[0]

@@ -89,18 +89,13 @@ func (p *cutting) between(a, b *node) {
 		rule += " -m statistic --mode random --probability " + strconv.FormatFloat(p.rate, 'f', -1, 64)
 	}
 	p.rules[b] = append(p.rules[b], rule+" -j DROP")
-	if len(p.peers[a]) < maxPeers {
-		p.peers[a] = append(p.peers[a], fmt.Sprintf("%s/%d", b.addr.Addr(), b.addr.Port()))
-	}
+	p.peers[a] = append(p.peers[a], fmt.Sprintf("%s/%d", b.addr.Addr(), b.addr.Port()))
 	for _, n := range []*node{a, b} {
 		if !slices.Contains(p.nodes, n) {
 			p.nodes = append(p.nodes, n)
 		}
 	}
 }
-
-// maxPeers bounds the attempts that show that a cut bites.
-const maxPeers = 3
 
 func (p *cutting) worker(h *host, n *node, out bool) {
 	if p.links[h] == nil {
@@ -182,10 +177,8 @@ func (c *cell) cutNode(ctx context.Context, n *node, p *cutting) (string, error)
 	return fmt.Sprintf("%s dropped %d packets", n.name, dropped), nil
 }
 
-// dropLimit bounds waiting for the first packet to be dropped: a peer whose
-// rule is a moment later than the first attempt to reach it drops the kernel's
-// second, which comes a second later.
-const dropLimit = 3 * time.Second
+// dropLimit bounds waiting for the first packet to be dropped.
+const dropLimit = 4 * time.Second
 
 var errNoDrop = errors.New("no packet dropped")
 
@@ -210,20 +203,22 @@ func cutScript(rules []string) string {
 	return strings.Join(append(lines, "COMMIT", "END", ""), "\n")
 }
 
-// knockScript begins to connect with the peers, in the background, and lets
-// the kernel try for a while. Perl is part of every Debian; one process does
-// for all.
+// knockScript connects with the peers again and again, in the background, for
+// as long as the proof may take: a first attempt may come before the peer's
+// rule does. Perl is part of every Debian; one process does for all.
 func knockScript(peers []string) string {
 	if len(peers) == 0 {
 		return ""
 	}
-	return `perl -MSocket -e 'for (@ARGV) {
+	return `perl -MSocket=:DEFAULT,SOCK_NONBLOCK -e 'for my $round (1 .. 16) {
+for (@ARGV) {
 my ($ip, $port) = split m{/};
 socket(my $s, PF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0) or next;
 connect($s, sockaddr_in($port, inet_aton($ip)));
 push @keep, $s;
 }
-select(undef, undef, undef, 2)' ` + strings.Join(peers, " ") + " > /dev/null 2>&1 &\n"
+select(undef, undef, undef, 0.25);
+}' ` + strings.Join(peers, " ") + " > /dev/null 2>&1 &\n"
 }
 
 // healRules lets all through again. n.mu is held.

@@ -1,0 +1,41 @@
+package docker
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/workload/env"
+)
+
+// Half of the workers stay with the old master, who still answers them; the
+// others, the replicas and the sentinels go on without it. Twice in a row: the
+// second master is cut off, too.
+func TestSplitBrainHasTwoMasters(t *testing.T) {
+	// Calls have time: a worker whose connection to the old master times out
+	// because this machine is busy cannot make another, and is out of the game.
+	play(t, cluster.Options{Topology: env.Topology{Lock: env.Sentinel}, Workers: 2, CallTimeout: 4 * time.Second}, quick,
+		func(ctx context.Context, s *scene) {
+			s.grant(ctx)
+			at := s.Now()
+			s.must(ctx, histories.Fault{F: histories.Partition, From: []string{"master", "half-workers"}, To: []string{"replicas", "sentinels"}})
+			promoted := s.await(ctx, "promotion", at, of(histories.Promoted, histories.Info))
+			split := time.Duration(promoted.Time)
+			for w := range 2 {
+				s.await(ctx, "a grant to "+cluster.HostName(w), split, func(e histories.Event) bool {
+					return int(e.Process) == w && e.F == histories.Acquire && e.Type == histories.OK
+				})
+			}
+			if role, err := s.cell.node("redis-1").role(ctx); role != "master" || err != nil {
+				t.Errorf("the old master is %s, %v", role, err)
+			}
+			s.must(ctx, histories.Fault{F: histories.Heal})
+			s.await(ctx, "demotion", split, of(histories.Demoted, histories.Info))
+			if err := s.Healthy(ctx, 30*time.Second); err != nil {
+				t.Error(err)
+			}
+			s.must(ctx, histories.Fault{F: histories.Partition, From: []string{"master"}, To: []string{"replicas", "sentinels"}})
+		})
+}
