@@ -96,6 +96,11 @@ func (r *run) result(rank int) (Result, []Violation) {
 		res.Count, res.Reason = same, "the same fact as another violation of the lock"
 	}
 	res.Method = r.methodOf(rank)
+	return res, r.listed(all)
+}
+
+// listed are the first of some violations, told in full.
+func (r *run) listed(all []finding) []Violation {
 	slices.SortStableFunc(all, func(a, b finding) int { return byTime(a.Violation, b.Violation) })
 	var list []Violation
 	for _, f := range all[:min(len(all), r.opt.MaxListed)] {
@@ -104,7 +109,7 @@ func (r *run) result(rank int) (Result, []Violation) {
 		}
 		list = append(list, f.Violation)
 	}
-	return res, list
+	return list
 }
 
 // methodOf says how a property was decided.

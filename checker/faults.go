@@ -88,23 +88,24 @@ func readFaults(marks []histories.Event) faultTimes {
 		t.hurt = min(t.hurt, marks[i].Time)
 	}
 	for i := range marks {
-		m := &marks[i]
-		switch m.F {
-		case histories.Start, histories.Resume:
-			if !hitsServer(m) {
-				continue
-			}
-		case histories.Promoted, histories.Heal:
-		default:
-			continue
+		if m := &marks[i]; mends(m) {
+			t.calm = append(t.calm, calm{m.Time, m.Time})
 		}
-		t.calm = append(t.calm, calm{m.Time, m.Time})
 	}
 	slices.SortStableFunc(t.calm, func(a, b calm) int { return cmp.Compare(a.from, b.from) })
 	for i := 1; i < len(t.calm); i++ {
 		t.calm[i].to = max(t.calm[i].to, t.calm[i-1].to)
 	}
 	return t
+}
+
+// mends reports whether a mark tells of servers or links getting better.
+func mends(m *histories.Event) bool {
+	switch m.F {
+	case histories.Start, histories.Resume:
+		return hitsServer(m)
+	}
+	return m.F == histories.Promoted || m.F == histories.Heal
 }
 
 // calmSince is the moment at which the last of the faults that had begun by

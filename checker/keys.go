@@ -20,50 +20,56 @@ func class(f string) int {
 	return -1
 }
 
+// keyNumbers gives keys numbers, in the order in which they come.
+type keyNumbers struct {
+	numbers map[string]int32
+	keys    []*keyed
+	counts  [][3]int32 // of operations, by class
+	last    string     // mostly asked for again
+	number  int32
+}
+
+func (x *keyNumbers) of(name string) int32 {
+	if len(x.keys) > 0 && name == x.last {
+		return x.number
+	}
+	i, ok := x.numbers[name]
+	if !ok {
+		i = int32(len(x.keys))
+		x.numbers[name] = i
+		x.keys = append(x.keys, &keyed{name: name})
+		x.counts = append(x.counts, [3]int32{})
+	}
+	x.last, x.number = name, i
+	return i
+}
+
 // groupByKey sorts operations into keys in two passes: count, then fill.
 func groupByKey(h *histories.History) []*keyed {
-	ids := map[string]int32{}
-	var keys []*keyed
-	var counts [][3]int32
-	last, lastID := "", int32(-1)
-	id := func(name string) int32 {
-		if lastID >= 0 && name == last {
-			return lastID
-		}
-		i, ok := ids[name]
-		if !ok {
-			i = int32(len(keys))
-			ids[name] = i
-			keys = append(keys, &keyed{name: name})
-			counts = append(counts, [3]int32{})
-		}
-		last, lastID = name, i
-		return i
-	}
+	x := keyNumbers{numbers: map[string]int32{}}
 	of := make([]int32, len(h.Ops))
 	for i := range h.Ops {
 		of[i] = -1
 		if c := class(h.Ops[i].F); c >= 0 && h.Ops[i].Process >= 0 {
-			of[i] = id(h.Ops[i].Key)
-			counts[of[i]][c]++
+			of[i] = x.of(h.Ops[i].Key)
+			x.counts[of[i]][c]++
 		}
 	}
 	for i := range h.Audits {
-		keys[id(h.Audits[i].Key)].audit = &h.Audits[i]
+		x.keys[x.of(h.Audits[i].Key)].audit = &h.Audits[i]
 	}
-	for i, k := range keys {
-		n := counts[i]
-		k.locks = make([]*histories.Op, 0, n[0])
-		k.stock = make([]*histories.Op, 0, n[1])
-		k.writes = make([]*histories.Op, 0, n[2])
+	for i, k := range x.keys {
+		k.locks = make([]*histories.Op, 0, x.counts[i][0])
+		k.stock = make([]*histories.Op, 0, x.counts[i][1])
+		k.writes = make([]*histories.Op, 0, x.counts[i][2])
 	}
 	for i := range h.Ops {
 		if of[i] >= 0 {
-			keys[of[i]].put(&h.Ops[i])
+			x.keys[of[i]].put(&h.Ops[i])
 		}
 	}
-	slices.SortFunc(keys, func(a, b *keyed) int { return strings.Compare(a.name, b.name) })
-	return keys
+	slices.SortFunc(x.keys, func(a, b *keyed) int { return strings.Compare(a.name, b.name) })
+	return x.keys
 }
 
 func (k *keyed) put(op *histories.Op) {
