@@ -60,10 +60,11 @@ var Catalogue = []Nemesis{
 	},
 	{
 		Name:    "pause",
-		Summary: "freeze a worker inside its critical section beyond the ttl, its renewals only, or a server",
+		Summary: "freeze a worker inside its critical section beyond the ttl, between two commands, its renewals only, or a server",
 		Variants: []Variant{
 			{Name: "pause-holder", Plan: pauseHolder},
 			{Name: "pause-renewals", Fits: renews, Plan: pauseRenewals},
+			{Name: "pause-between-steps", Fits: hasSteps, Plan: pauseBetweenSteps},
 			{Name: "pause-server", Fits: hasServer, Plan: pauseServer},
 			{Name: "pause-before-ttl", Fits: hasLease, Plan: pauseNearTTL(-1)},
 			{Name: "pause-after-ttl", Fits: hasLease, Plan: pauseNearTTL(+1)},
@@ -125,6 +126,7 @@ func waitsForOneOfTwo(p Params) bool   { return p.Waits && p.Sentinels }
 func waitsForTheOnlyOne(p Params) bool { return p.Waits && !p.Sentinels }
 func doesNotWait(p Params) bool        { return !p.Waits }
 func hasLease(p Params) bool           { return p.TTL > 0 }
+func hasSteps(p Params) bool           { return len(p.Steps) > 0 }
 func hasSentinels(p Params) bool       { return p.Sentinels }
 func renews(p Params) bool             { return p.Renews }
 

@@ -223,6 +223,16 @@ func pauseRenewals(p Params) []Step {
 	}
 }
 
+// pauseBetweenSteps freezes a worker between two commands that should be one,
+// until its lease has surely ended.
+func pauseBetweenSteps(p Params) []Step {
+	worker := fmt.Sprintf("worker-%d", p.Rand.IntN(max(p.Workers, 1)))
+	return []Step{
+		step(histories.Fault{F: histories.Pause, Targets: []string{worker}, Step: p.Steps[p.Rand.IntN(len(p.Steps))]}),
+		after(p.lease()*13/10, histories.Fault{F: histories.Resume, Targets: []string{worker}}),
+	}
+}
+
 func pauseServer(p Params) []Step {
 	target := p.server()
 	return []Step{

@@ -94,10 +94,12 @@ var knownBad = []Design{
 		Summary:  "the release compares and deletes in two commands",
 		Topology: onSentinel, on: onOwnOrLock, KnownBad: true, CaughtBy: "pause",
 		Steps: []string{"before-delete"},
-		// A short lease: its end must fall between two commands.
-		Defaults: stockService.with(func(s *Spec) { s.TTL = 300 * time.Millisecond }),
-		Claims:   briefLease,
-		lock:     lock.NewGetThenDel, sale: stock.Locked, docs: []string{"GetThenDel", "Locked"},
+		// A busy article: somebody holds its lock at any moment.
+		Defaults: stockService.with(func(s *Spec) {
+			s.TTL, s.SKUs, s.Retries, s.Work = time.Second, 3, 8, "20ms-60ms,3%:65%ttl-85%ttl"
+		}),
+		Claims: briefLease,
+		lock:   lock.NewGetThenDel, sale: stock.Locked, docs: []string{"GetThenDel", "Locked"},
 	},
 	{
 		Name: "ttl-no-fence", Origin: "besthub.dev's flash sale, etcd#10811",
