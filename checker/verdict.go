@@ -143,14 +143,14 @@ type Result struct {
 	Property Property `json:"property"`
 	Level    Level    `json:"level"`
 	Outcome  Outcome  `json:"outcome"`
-	Reason   string   `json:"reason,omitempty"` // of unknown
+	Reason   string   `json:"reason,omitempty"` // of unknown; of invalid: that another property has told it already
 	Count    int      `json:"count"`            // of violations, listed or not
 	Method   string   `json:"method,omitempty"` // how it was decided: "exact", "porcupine", "exact, porcupine agrees on 12 of 14 keys"
 }
 
 // Warning is no violation, but worth a look.
 type Warning struct {
-	Word string `json:"word"` // "lock-busy", "low-stock", "slow-grants", "renewals-missed"
+	Word string `json:"word"` // "lock-busy", "low-stock", "slow-grants", "renewals-missed", "units-in-doubt"
 	Text string `json:"text"`
 }
 
