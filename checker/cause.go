@@ -175,6 +175,9 @@ func (r *run) whyForgotten(what string, from, to int64) (Cause, string) {
 		if until != histories.Never {
 			why += " until " + moment(until)
 		}
+		if cut := r.find(histories.Partition, p.Time, p.Time, splitsWorkers); cut != nil {
+			return SplitBrain, sprintf("%s: %s, %s", faultStory(cut), promotionStory(p), why)
+		}
 		return LostAtFailover, sprintf("%s was lost at failover (%s, %s)", what, promotionStory(p), why)
 	}
 	if kill := r.serverKill(from, to); kill != nil && kill.to <= to {

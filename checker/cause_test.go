@@ -35,6 +35,8 @@ func TestCausesAreToldWhereTheHistoryHasThem(t *testing.T) {
 			DoubleHold, CauseUnknown, ""},
 		"split brain": {twoHold(tell(open)).mark(histories.Nemesis, "partition", 50, fault(histories.Fault{From: []string{"master", "half-workers"}, To: []string{"replicas"}})).mark(histories.Nemesis, "promoted", 350, targeting("redis-2")),
 			DoubleHold, SplitBrain, "half-workers"},
+		"split brain, seconds after the promotion": {twoHold(tell(open)).mark(histories.Nemesis, "partition", -50, fault(histories.Fault{From: []string{"master", "half-workers"}, To: []string{"replicas"}})).mark(histories.Nemesis, "promoted", -20, targeting("redis-2")).mark(histories.Nemesis, "heal", 900),
+			DoubleHold, SplitBrain, "half-workers"},
 		"restarted empty": {twoHold(tell(open)).mark(histories.Nemesis, "kill", 50, targeting("redis-1")).mark(histories.Nemesis, "start", 150, targeting("redis-1")),
 			DoubleHold, RestartedEmpty, "was back at 0.150 s"},
 		"clock": {twoHold(tell(open)).mark(histories.Nemesis, "skew", 50, targeting("redis-1"), fault(histories.Fault{F: "skew", Offset: 20e9})),

@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/lockcheck/lockcheck/histories"
@@ -82,9 +83,9 @@ type Cluster interface {
 
 	// Inject does a fault and looks whether it bit. Roles in the fault are
 	// resolved: "master", "old-master" (the last one that was hit),
-	// "replicas", "one-replica", "other-replicas", "sentinels", "workers",
-	// "half-workers", "stock", "sql", "locks" (every node of the lock
-	// service), "key:K" (the server that has key K).
+	// "replicas", "sentinels", "workers", parts of them (see Part), "stock",
+	// "sql", "locks" (every node of the lock service), "key:K" (the server
+	// that has key K).
 	// ErrUnavailable: this cluster cannot have it.
 	Inject(ctx context.Context, f histories.Fault) (Effect, error)
 	// Heal undoes every fault: starts, resumes, reconnects, sets clocks right.
@@ -104,3 +105,21 @@ type Provider interface {
 
 // HostName is the name of the host whose first worker has that number.
 func HostName(worker int) string { return fmt.Sprintf("worker-%d", worker) }
+
+// Part is what a role means of all who have it: "one-replica" and
+// "one-sentinel" the first, "half-workers" the first half (of an odd number the
+// larger), "other-replicas", "other-sentinels" and "other-workers" the rest;
+// a role without such a word means all.
+func Part[T any](role string, all []T) []T {
+	n := min(1, len(all))
+	if strings.HasSuffix(role, "workers") {
+		n = (len(all) + 1) / 2
+	}
+	switch before, _, _ := strings.Cut(role, "-"); before {
+	case "one", "half":
+		return all[:n]
+	case "other":
+		return all[n:]
+	}
+	return all
+}

@@ -215,7 +215,7 @@ type Order struct {
 //
 // Targets are names of nodes ("redis-1"), of workers ("worker-3"), or roles
 // that are resolved when the fault is injected ("master", "replicas",
-// "sentinels", "workers", "half-workers", "stock", "holder").
+// "one-sentinel", "half-workers", "stock", "holder", …).
 type Fault struct {
 	F       string   `json:"f"`
 	Targets []string `json:"targets,omitempty"`

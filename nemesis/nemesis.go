@@ -150,6 +150,17 @@ func Find(name string) (Nemesis, bool) {
 	return Catalogue[i], true
 }
 
+// OfVariant is the name of the nemesis that has a variant of that name, "" if
+// none has.
+func OfVariant(name string) string {
+	for _, n := range Catalogue {
+		if slices.ContainsFunc(n.Variants, func(v Variant) bool { return v.Name == name }) {
+			return n.Name
+		}
+	}
+	return ""
+}
+
 // Names lists the catalogue.
 func Names() []string {
 	names := make([]string, len(Catalogue))

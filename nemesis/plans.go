@@ -147,12 +147,15 @@ func switchover(p Params) []Step {
 	}
 }
 
-// splitBrain leaves half of the workers with the old master, who still
-// answers them, and the rest of the world without it.
+// splitBrain leaves the master with half of the workers and one sentinel: those
+// workers find no other master. The rest goes on without them.
 func splitBrain(p Params) []Step {
-	others := []string{"replicas", "sentinels"}
 	return []Step{
-		on(longGrant(p, true), histories.Fault{F: histories.Partition, From: []string{"master", "half-workers"}, To: others}),
+		on(longGrant(p, true), histories.Fault{
+			F:    histories.Partition,
+			From: []string{"master", "one-sentinel", "half-workers"},
+			To:   []string{"replicas", "other-sentinels", "other-workers"},
+		}),
 		{On: promoted, After: p.lease(), Fault: histories.Fault{F: histories.Heal}},
 	}
 }

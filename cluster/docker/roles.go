@@ -69,25 +69,22 @@ func (c *cell) resolve(ctx context.Context, names []string) (targets, error) {
 
 func (c *cell) resolveOne(ctx context.Context, name string) (t targets, err error) {
 	switch name {
-	case "workers", "half-workers":
-		hosts := c.hosts
-		if name == "half-workers" {
-			hosts = hosts[:(len(hosts)+1)/2]
-		}
-		for _, h := range hosts {
+	case "workers", "half-workers", "other-workers":
+		for _, h := range cluster.Part(name, c.hosts) {
 			t.addHost(h, h.workers...)
 		}
 	case "master":
 		return c.remember(c.master(ctx))
 	case "old-master":
 		t.addNodes(c.node(c.oldMaster))
-	case "replicas":
+	case "replicas", "one-replica", "other-replicas":
 		t.nodes, err = c.replicas(ctx)
+		t.nodes = cluster.Part(name, t.nodes)
 	case "locks":
 		t.addNodes(c.locks()...)
-	case "sentinels":
+	case "sentinels", "one-sentinel", "other-sentinels":
 		if g := c.lockGroup(); g != nil {
-			t.addNodes(g.of(sentinelKind)...)
+			t.addNodes(cluster.Part(name, g.of(sentinelKind))...)
 		}
 	case "stock", "sql", "queue":
 		t.addNodes(c.node(name + "-1"))

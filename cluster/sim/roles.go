@@ -69,21 +69,17 @@ func (c *simulation) role(name string) ([]target, error) {
 			out = append(out, c.site.oldMaster)
 		}
 	case "replicas", "one-replica", "other-replicas":
-		out = c.replicas(name)
+		out = cluster.Part(name, c.replicas())
 	case "locks":
 		for _, n := range c.site.redis {
 			out = append(out, n)
 		}
-	case "sentinels":
-		for _, s := range c.site.sentinels {
+	case "sentinels", "one-sentinel", "other-sentinels":
+		for _, s := range cluster.Part(name, c.site.sentinels) {
 			out = append(out, s)
 		}
-	case "workers":
-		for _, h := range c.homes {
-			out = append(out, h)
-		}
-	case "half-workers":
-		for _, h := range c.homes[:(len(c.homes)+1)/2] {
+	case "workers", "half-workers", "other-workers":
+		for _, h := range cluster.Part(name, c.homes) {
 			out = append(out, h)
 		}
 	default:
@@ -95,20 +91,14 @@ func (c *simulation) role(name string) ([]target, error) {
 	return out, nil
 }
 
-// replicas are the servers that follow a master: all, the first, or the rest.
-func (c *simulation) replicas(role string) []target {
+// replicas are the servers that follow a master.
+func (c *simulation) replicas() []target {
 	var out []target
 	masters := c.masters()
 	for _, n := range c.site.redis {
 		if c.replicated() && !slices.Contains(masters, n) {
 			out = append(out, n)
 		}
-	}
-	switch {
-	case role == "one-replica":
-		return out[:min(1, len(out))]
-	case role == "other-replicas":
-		return out[min(1, len(out)):]
 	}
 	return out
 }

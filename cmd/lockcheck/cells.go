@@ -157,6 +157,9 @@ func pickNemeses(list string) ([]string, error) {
 		}
 		for part := range strings.SplitSeq(name, "+") {
 			if _, ok := nemesis.Find(part); !ok && name != nemesis.Mixed {
+				if n := nemesis.OfVariant(part); n != "" {
+					return nil, hint(usagef("unknown nemesis %q", part), "it is a variant: --nemesis=%s --variant=%s", n, part)
+				}
 				return nil, unknownName("nemesis", part, known)
 			}
 		}

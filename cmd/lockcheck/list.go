@@ -116,7 +116,7 @@ func or(s, otherwise string) string {
 }
 
 func (a *app) listNemesis(n nemesis.Nemesis) {
-	fmt.Fprintf(a.stdout, "%s: %s\n\nvariants (--variant plays one only):\n", n.Name, n.Summary)
+	fmt.Fprintf(a.stdout, "%s\n\nvariants (--variant plays one only):\n", wrap(n.Name+": "+n.Summary, 79, ""))
 	for _, v := range n.Variants {
 		fmt.Fprintf(a.stdout, "  %s\n", v.Name)
 	}
