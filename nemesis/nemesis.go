@@ -70,7 +70,9 @@ const timeToBite = time.Second
 const firstEpisode = 2 * time.Second
 
 // Plan makes the nemesis' schedule: one episode each interval, its variants
-// in turn, moments jittered by p.Rand.
+// in turn, moments jittered by p.Rand. The first variant, the most telling one,
+// comes first; the others in an order of the seed's, since a run may be too short
+// for all of them.
 func (n Nemesis) Plan(p Params) ([]Episode, error) {
 	if n.Needs != nil {
 		if err := n.Needs(p); err != nil {
@@ -82,6 +84,10 @@ func (n Nemesis) Plan(p Params) ([]Episode, error) {
 	})
 	if len(n.Variants) > 0 && len(fitting) == 0 {
 		return nil, fmt.Errorf("nemesis %s: none of its faults fits this topology", n.Name)
+	}
+	if others := fitting; len(others) > 2 {
+		others = others[1:]
+		p.Rand.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
 	}
 	var episodes []Episode
 	interval := cmp.Or(p.Interval, 9*time.Second)
