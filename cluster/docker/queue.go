@@ -34,6 +34,7 @@ type channel struct {
 	conn       *amqp.Connection
 	ch         *amqp.Channel
 	deliveries <-chan amqp.Delivery
+	pending    *amqp.Delivery // delivered last, and not confirmed
 }
 
 func openQueue(w *world, o clientOptions) *queueConn {
@@ -81,7 +82,7 @@ func (c *channel) reset() {
 	if c.conn != nil {
 		_ = c.conn.CloseDeadline(time.Now().Add(time.Millisecond))
 	}
-	c.conn, c.ch, c.deliveries = nil, nil, nil
+	c.conn, c.ch, c.deliveries, c.pending = nil, nil, nil, nil
 }
 
 // Publish implements env.Queue.
@@ -126,6 +127,9 @@ func (q *queueConn) Consume(ctx context.Context, limit time.Duration) (string, f
 	if err != nil {
 		return "", nil, false, err
 	}
+	if err := c.giveBack(ctx); err != nil {
+		return "", nil, false, err
+	}
 	t := time.NewTimer(limit)
 	defer t.Stop()
 	select {
@@ -134,13 +138,39 @@ func (q *queueConn) Consume(ctx context.Context, limit time.Duration) (string, f
 			c.reset()
 			return "", nil, false, fmt.Errorf("%w: the broker ended the delivery", env.ErrReset)
 		}
-		ack := func(ctx context.Context) error { return classifyQueue(ctx, d.Ack(false)) }
-		return string(d.Body), ack, true, nil
+		c.pending = &d
+		return string(d.Body), func(ctx context.Context) error { return c.ack(ctx, &d) }, true, nil
 	case <-t.C:
 		return "", nil, false, nil
 	case <-ctx.Done():
 		return "", nil, false, ctx.Err()
 	}
+}
+
+// giveBack returns to the queue what was delivered last and not confirmed: the
+// broker sends nothing more until then.
+func (c *channel) giveBack(ctx context.Context) error {
+	d := c.pending
+	if d == nil {
+		return nil
+	}
+	c.pending = nil
+	err := d.Nack(false, true)
+	if err != nil {
+		c.reset()
+	}
+	return classifyQueue(ctx, err)
+}
+
+// ack confirms the last delivery.
+func (c *channel) ack(ctx context.Context, d *amqp.Delivery) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pending != d {
+		return fmt.Errorf("%w: the message went back to the queue", env.ErrReset)
+	}
+	c.pending = nil
+	return classifyQueue(ctx, d.Ack(false))
 }
 
 func (q *queueConn) close() error {

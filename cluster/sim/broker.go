@@ -9,9 +9,9 @@ import (
 )
 
 // broker is a message queue with durable messages, publisher confirms and
-// acknowledgements by the consumer. What a consumer has not acknowledged when
-// its connection ends, or when it has been silent for too long, is delivered
-// again, to somebody else perhaps: at least once.
+// acknowledgements by the consumer. What a consumer has not acknowledged when it
+// asks for more, when its connection ends, or when it has been silent for too
+// long, is delivered again, to somebody else perhaps: at least once.
 type broker struct {
 	daemon
 	next     int64
@@ -79,9 +79,11 @@ func (b *broker) serve(from *session, args []string, reply func(any)) {
 	}
 }
 
-// consume waits for a message, or until the time is up.
+// consume waits for a message, or until the time is up. What the consumer had
+// before goes back.
 func (b *broker) consume(c *consumer, millis string) {
 	ms, _ := strconv.ParseInt(millis, 10, 64)
+	b.takeBack(func(d delivery) bool { return d.to == c.from })
 	b.waiting = append(b.waiting, c)
 	b.hand()
 	b.s.after(time.Duration(ms)*time.Millisecond, b.proc, func() {

@@ -117,7 +117,8 @@ type Queue interface {
 	// Publish returns nil when the broker has confirmed the message.
 	Publish(ctx context.Context, body string) error
 	// Consume blocks for the next message, for limit at most: then ok is
-	// false. ack confirms it; an unconfirmed message is delivered again.
+	// false. ack confirms it. A message that is not confirmed by the next
+	// Consume goes back to the queue and is delivered again.
 	Consume(ctx context.Context, limit time.Duration) (body string, ack func(context.Context) error, ok bool, err error)
 }
 
