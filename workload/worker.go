@@ -75,7 +75,7 @@ func (k *worker) run(ctx context.Context) error {
 	for last := false; ; {
 		switch phase := k.wire.Phase(); {
 		case phase == env.Done:
-			return nil
+			return k.drain(ctx)
 		case phase == env.Running && !k.finished():
 			if err := k.serve(ctx); err != nil {
 				return err
@@ -169,6 +169,24 @@ func (k *worker) idle(ctx context.Context) error {
 		}
 	}
 	return k.env.Clock.Sleep(ctx, poll)
+}
+
+// drain does what is left to do besides selling: until nothing is, or it
+// fails again and again.
+func (k *worker) drain(ctx context.Context) error {
+	const limit = time.Second
+	for failed := 0; k.design.idle != nil && failed < 3; {
+		did, err := k.design.idle(ctx, k.till, limit)
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			failed++
+		case !did:
+			return nil
+		}
+	}
+	return nil
 }
 
 // lastAttempts buys of each SKU once more, the workers taking turns, to show

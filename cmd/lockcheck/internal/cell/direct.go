@@ -161,7 +161,7 @@ type tally struct {
 	mu      sync.Mutex
 	touched map[string]bool // stock keys
 	final   map[int64]bool  // last attempts under way
-	ended   int             // last attempts that ended
+	ended   int             // last attempts that were answered; who is told "busy" tries again
 	killed  map[int]bool    // first workers of dead hosts
 }
 
@@ -179,11 +179,19 @@ func (t *tally) see(e histories.Event) {
 		}
 	case e.F == histories.Sell && t.final[e.Op]:
 		delete(t.final, e.Op)
-		t.ended++
+		if e.Error != histories.Busy {
+			t.ended++
+		}
 	case e.F == histories.Kill || e.F == histories.Crash:
 		for _, name := range e.Targets {
 			if n, ok := workerNumber(name); ok {
 				t.killed[n] = true
+			}
+		}
+	case e.F == histories.Start:
+		for _, name := range e.Targets {
+			if n, ok := workerNumber(name); ok {
+				delete(t.killed, n)
 			}
 		}
 	}
