@@ -129,7 +129,7 @@ func (m Matrix) junitCase(c Cell) junitCase {
 		j.Skipped = &junitWord{plain(c.Skipped)}
 	case m.ByClaims && len(surprises) > 0:
 		j.Failure = &junitFault{Message: surprises[0].Text(), Type: "claim", Text: c.story()}
-	case m.ByClaims && c.Outcome == checker.Invalid:
+	case m.ByClaims && c.Outcome != checker.Valid:
 		j.SystemOut = c.story()
 	case c.Outcome == checker.Invalid:
 		j.Failure = &junitFault{Message: c.what(), Type: properties(c.Broken), Text: c.story()}

@@ -80,14 +80,18 @@ type Surprise struct {
 
 // Text is the surprise as a sentence.
 func (s Surprise) Text() string {
-	if s.Claim == Holds {
+	switch {
+	case s.Claim == Holds && s.Got == checker.Unknown:
+		return fmt.Sprintf("the %s level claims to hold, and no run showed it", s.Level)
+	case s.Claim == Holds:
 		return fmt.Sprintf("the %s level claims to hold, and broke", s.Level)
 	}
 	return fmt.Sprintf("the %s level claims to break, and was not caught", s.Level)
 }
 
 // Surprises lists the levels whose verdict is not what the design claims. A
-// known-bad design that was not caught is one, like a safe one that broke.
+// known-bad design that was not caught is one, like a safe one that broke, or
+// one of which no run could tell.
 func (c Cell) Surprises() []Surprise {
 	var list []Surprise
 	if c.Runs == 0 {
@@ -95,7 +99,10 @@ func (c Cell) Surprises() []Surprise {
 	}
 	for _, level := range levels {
 		got := c.Levels[level]
-		if (c.Claims[level] == Holds && got == checker.Invalid) || (c.Claims[level] == Breaks && got != checker.Invalid) {
+		if c.Unknown == c.Runs {
+			got = checker.Unknown // a level may look valid in a run that meant nothing
+		}
+		if (c.Claims[level] == Holds && (got == checker.Invalid || c.Unknown == c.Runs)) || (c.Claims[level] == Breaks && got != checker.Invalid) {
 			list = append(list, Surprise{level, c.Claims[level], got})
 		}
 	}

@@ -112,6 +112,8 @@ func TestSurprisesAreVerdictsThatDifferFromTheClaim(t *testing.T) {
 	}{
 		{"a safe design that held", Holds, checker.Valid, 1, false},
 		{"a safe design that broke", Holds, checker.Invalid, 1, true},
+		{"a safe design of which nothing is known", Holds, checker.Unknown, 1, true},
+		{"one that may break, of which nothing is known", MayBreak, checker.Unknown, 1, false},
 		{"a bad design that was caught", Breaks, checker.Invalid, 1, false},
 		{"a bad design that was not caught", Breaks, checker.Valid, 1, true},
 		{"a bad design of which nothing is known", Breaks, checker.Unknown, 1, true},
@@ -121,6 +123,9 @@ func TestSurprisesAreVerdictsThatDifferFromTheClaim(t *testing.T) {
 		{"no claim", "", checker.Invalid, 1, false},
 	} {
 		cell := Cell{Runs: c.runs, Outcome: c.got, Claims: map[checker.Level]Promise{checker.LockLevel: c.claim}, Levels: map[checker.Level]checker.Outcome{checker.LockLevel: c.got}}
+		if c.got == checker.Unknown {
+			cell.Unknown = c.runs
+		}
 		if got := len(cell.Surprises()) > 0; got != c.want {
 			t.Errorf("%s: surprise %v", c.name, got)
 		}

@@ -176,7 +176,8 @@ func fullMatrix() Matrix {
 	broken.Runs, broken.Invalid, broken.Claims = 10, 9, map[checker.Level]Promise{checker.LockLevel: Breaks, checker.UseLevel: Holds}
 	fine := Cell{Design: "lua-stock", Nemesis: "failover", Outcome: checker.Valid, Runs: 10, Source: "simulated Redis", Seconds: 1.5,
 		Levels: map[checker.Level]checker.Outcome{checker.BusinessLevel: checker.Valid}, Claims: map[checker.Level]Promise{checker.BusinessLevel: Breaks}}
-	open := Cell{Design: "lua-stock", Nemesis: "none", Outcome: checker.Unknown, Runs: 1, Unknown: 1, Reason: "no lock was ever granted"}
+	open := Cell{Design: "lua-stock", Nemesis: "none", Outcome: checker.Unknown, Runs: 1, Unknown: 1, Reason: "no lock was ever granted",
+		Claims: map[checker.Level]Promise{checker.BusinessLevel: Holds}}
 	m := Matrix{
 		Version: "0.1.0", Source: "simulated Redis", Seed: 8123, Started: failoverRun().Started, Took: 95 * time.Second,
 		Settings: map[string]string{"time-limit": "20s"}, ByClaims: true,

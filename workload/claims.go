@@ -119,6 +119,21 @@ var briefLease = but(blindLease, map[string]Claim{
 	"failover": {MayBreak, Holds, MayBreak},
 })
 
+// sellsNothing are the claims of a design whose runs show nothing for want of a
+// sale: what is claimed to hold cannot be seen to.
+func sellsNothing(m map[string]Claim) map[string]Claim {
+	all := map[string]Claim{}
+	for n, c := range m {
+		for _, p := range []*Promise{&c.Lock, &c.Use, &c.Business} {
+			if *p == Holds {
+				*p = MayBreak
+			}
+		}
+		all[n] = c
+	}
+	return all
+}
+
 // noticedLease are the claims of a lease lock that is renewed and tells its
 // worker of a loss: until then its worker believes.
 var noticedLease = but(blindLease, map[string]Claim{

@@ -19,6 +19,7 @@ type node struct {
 	loading bool
 	run     string // id of the process
 	subs    []subscriber
+	evicted int // keys thrown away for want of memory
 	repl    replication
 
 	// What is on its disk.
@@ -134,6 +135,7 @@ func (n *node) dropClients() (count int) {
 // evict throws count keys away, as memory pressure does, and names them.
 func (n *node) evict(count int) []string {
 	keys := n.keys.Evict(n.net.rand, count)
+	n.evicted += len(keys)
 	for _, key := range keys {
 		n.propagate([][]string{{"DEL", key}})
 	}
