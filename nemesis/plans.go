@@ -148,10 +148,13 @@ func switchover(p Params) []Step {
 }
 
 // splitBrain leaves the master with half of the workers and one sentinel: those
-// workers find no other master. The rest goes on without them.
+// workers find no other master. The rest goes on without them. The two other
+// sentinels lose the master one after the other: at the same time each would
+// vote for itself, and there would be no new master for ten seconds.
 func splitBrain(p Params) []Step {
 	return []Step{
-		on(longGrant(p, true), histories.Fault{
+		on(longGrant(p, true), histories.Fault{F: histories.Partition, From: []string{"master"}, To: []string{"sentinel-2"}}),
+		after(400*time.Millisecond, histories.Fault{
 			F:    histories.Partition,
 			From: []string{"master", "one-sentinel", "half-workers"},
 			To:   []string{"replicas", "other-sentinels", "other-workers"},
