@@ -16,7 +16,8 @@ import (
 type indexPage struct {
 	frame
 	Matrix   Matrix
-	Outcome  checker.Outcome
+	Outcome  checker.Outcome // its sign and colour
+	Badge    string
 	Headline string
 	Nemeses  []string
 	Rows     []indexRow
@@ -43,7 +44,7 @@ type indexCell struct {
 // folder that the file will lie in, so that links are relative to it; runs
 // that lie elsewhere are named without a link.
 func (m Matrix) HTML(w io.Writer, root string) error {
-	p := indexPage{Matrix: m, Outcome: m.Outcome(), Changes: m.Changes}
+	p := indexPage{Matrix: m, Outcome: m.sign(), Badge: m.badge(), Changes: m.Changes}
 	_, p.Headline, _ = strings.Cut(m.headline(), "  ")
 	designs, nemeses := m.axes()
 	p.Nemeses = nemeses

@@ -102,7 +102,7 @@ func markdownViolations(b *strings.Builder, r Run) {
 // Markdown writes the matrix as a table with what lies behind it.
 func (m Matrix) Markdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "## %s %s\n\n", marks[m.Outcome()], md(m.headline()))
+	fmt.Fprintf(&b, "## %s %s\n\n", marks[m.sign()], md(m.headline()))
 	designs, nemeses := m.axes()
 	b.WriteString("| |")
 	for _, n := range nemeses {

@@ -46,12 +46,35 @@ func (m Matrix) headline() string {
 		}
 		runs += c.Runs
 	}
-	s := fmt.Sprintf("%s  %s: %d invalid, %d unknown, %d valid, in %s", strings.ToUpper(string(m.Outcome())),
+	s := fmt.Sprintf("%s  %s: %d invalid, %d unknown, %d valid, in %s", m.badge(),
 		plural(n[checker.Invalid]+n[checker.Unknown]+n[checker.Valid], "cell"), n[checker.Invalid], n[checker.Unknown], n[checker.Valid], plural(runs, "run"))
 	if m.Source != "" {
 		s += " on " + plain(m.Source)
 	}
 	return s
+}
+
+// badge is the result in two words: the worst outcome, or whether everything
+// is as claimed.
+func (m Matrix) badge() string {
+	switch {
+	case !m.ByClaims:
+		return strings.ToUpper(string(m.Outcome()))
+	case m.sign() == checker.Valid:
+		return "AS CLAIMED"
+	}
+	return "NOT AS CLAIMED"
+}
+
+// sign is the outcome whose sign and colour the result has.
+func (m Matrix) sign() checker.Outcome {
+	switch {
+	case !m.ByClaims:
+		return m.Outcome()
+	case slices.ContainsFunc(m.Cells, func(c Cell) bool { return c.Error != "" || len(c.Surprises()) > 0 }):
+		return checker.Invalid
+	}
+	return checker.Valid
 }
 
 func (m Matrix) table(t *text, designs, nemeses []string, names int) {

@@ -55,9 +55,10 @@ func (f *runFlags) matrix(all []tableResult, started time.Time) report.Matrix {
 	return m
 }
 
-// print shows one run in full, or a table of cells.
+// print shows one run in full, or a table of cells. Of several runs of one cell,
+// people see one in full with the count; programs get the table.
 func (a *app) print(f *runFlags, all []tableResult, m report.Matrix) error {
-	if len(all) == 1 && !m.ByClaims {
+	if len(all) == 1 && !m.ByClaims && (all[0].cell.Runs <= 1 || f.format == "text") {
 		r := all[0]
 		if r.shown == nil {
 			return nil
