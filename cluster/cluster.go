@@ -15,6 +15,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -92,6 +93,13 @@ type Cluster interface {
 	Heal(ctx context.Context) error
 	// Healthy waits until every server answers and replication is in order.
 	Healthy(ctx context.Context, limit time.Duration) error
+}
+
+// Logger is a Cluster whose servers write logs.
+type Logger interface {
+	// Logs calls keep with what each server has written since the cluster was
+	// lent. It is called after Run; ctx bounds it.
+	Logs(ctx context.Context, keep func(server string, log io.Reader) error) error
 }
 
 // Provider lends clusters.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ const (
 	ReportFile   = "report.html"
 	PictureFile  = "porcupine.html"
 	ScheduleFile = "schedule.json"
+	LogFolder    = "logs"   // what real servers wrote, one file a server
 	Latest       = "latest" // a link in the store to the last run folder
 )
 
@@ -60,6 +62,19 @@ func pointLatest(store, name string) error {
 		return fmt.Errorf("latest: %w", err)
 	}
 	return nil
+}
+
+// KeepLog writes what a server wrote to logs/<server>.log.
+func (f Folder) KeepLog(server string, log io.Reader) error {
+	if err := os.MkdirAll(f.Path(LogFolder), 0o755); err != nil {
+		return err
+	}
+	file, err := os.Create(filepath.Join(f.Path(LogFolder), server+".log"))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, log)
+	return errors.Join(err, file.Close())
 }
 
 // Path is the path of one of the folder's files.

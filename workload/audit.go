@@ -46,7 +46,7 @@ func Audit(ctx context.Context, e *env.Env, s Spec, keys []string) ([]histories.
 
 // auditTries bounds how often a key is read again: a connection of the
 // director may have broken with its server long before it is next used.
-const auditTries = 5
+const auditTries = 12
 
 func auditKey(ctx context.Context, e *env.Env, ledger books, key string) (units int64, orders []histories.Order, err error) {
 	for try := range auditTries {

@@ -23,6 +23,7 @@ type cell struct {
 	source string
 	world  *world // the director's
 	clock  *clock // begins at Run
+	lent   time.Time // when servers were begun to be put in order for it
 
 	emitMu sync.Mutex    // one event at a time
 	news   chan struct{} // closed and made anew at each event

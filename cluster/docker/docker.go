@@ -34,6 +34,7 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/moby/moby/client"
 
@@ -112,6 +113,7 @@ func (p *Provider) Cell(ctx context.Context, o cluster.Options) (cluster.Cluster
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	o = withDefaults(o)
+	lent := time.Now()
 	var groups []*group
 	for _, spec := range groupsOf(o.Topology) {
 		g, err := p.group(ctx, spec)
@@ -123,7 +125,12 @@ func (p *Provider) Cell(ctx context.Context, o cluster.Options) (cluster.Cluster
 		}
 		groups = append(groups, g)
 	}
-	return newCell(ctx, p, o, groups)
+	c, err := newCell(ctx, p, o, groups)
+	if err != nil {
+		return nil, err
+	}
+	c.lent = lent
+	return c, nil
 }
 
 func withDefaults(o cluster.Options) cluster.Options {

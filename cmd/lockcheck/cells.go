@@ -213,10 +213,15 @@ func (r *tableResult) forget() {
 	}
 }
 
+// brokenRuns is how many runs of a cell lockcheck or its environment may break
+// before the cell is given up: a night's other runs are worth having.
+const brokenRuns = 3
+
 // runCell runs one cell until it has shown what it has to show.
 func (f *runFlags) runCell(ctx context.Context, p cluster.Provider, c tableCell, progress *progress) tableResult {
 	r := tableResult{tableCell: c}
 	r.cell = report.Cell{Design: c.design.Name, Nemesis: c.nemesis, Skipped: c.na, Claims: promises(claimOf(c.design, c.nemesis))}
+	broke := 0
 	for n := range f.repeats(c) {
 		if ctx.Err() != nil || c.na != "" {
 			break
@@ -228,9 +233,12 @@ func (f *runFlags) runCell(ctx context.Context, p cluster.Provider, c tableCell,
 			r.take(j)
 		}
 		if err != nil {
-			r.err = fmt.Errorf("%s × %s, seed %d: %w", c.design.Name, c.nemesis, seed, err)
+			r.err = errors.Join(r.err, fmt.Errorf("%s × %s, seed %d: %w", c.design.Name, c.nemesis, seed, err))
 			r.cell.Error = oneLine(err)
-			break
+			if broke++; broke == brokenRuns || f.cluster == onSim {
+				break
+			}
+			continue
 		}
 		if f.enough(r.cell) {
 			break

@@ -143,6 +143,10 @@ func TestCtrlCHealsReportsAndRemoves(t *testing.T) {
 	if data, _ := os.ReadFile(p.history()); !bytes.Contains(data, []byte(`"f":"heal"`)) {
 		t.Error("the history has no healing")
 	}
+	log := filepath.Join(p.store, histories.Latest, histories.LogFolder, "sentinel-1.log")
+	if data, err := os.ReadFile(log); !bytes.Contains(data, []byte("+monitor master")) {
+		t.Errorf("the log of a sentinel is %.200q, %v", data, err)
+	}
 	if left := p.leftovers(t); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
 	}

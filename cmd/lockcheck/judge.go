@@ -56,6 +56,7 @@ func runInFolder(ctx context.Context, p cluster.Provider, plan cell.Plan, store 
 	}
 	defer file.Close()
 	started := time.Now()
+	plan.Log = folder.KeepLog
 	result, runErr := cell.Run(ctx, p, plan, file, watch)
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, errors.Join(runErr, err)
@@ -127,13 +128,14 @@ type about struct {
 	Refused     string        `json:"faults-refused,omitempty"` // faults that could not be injected
 	Unhealed    string        `json:"unhealed,omitempty"`       // what could not be put right
 	Killed      []string      `json:"killed-workers,omitempty"` // that did not end by themselves
+	Unlogged    string        `json:"unlogged,omitempty"`       // why logs of servers are missing
 }
 
 func (j *judged) about() about {
 	return about{
 		Version: version(), Source: j.result.Source, Started: j.Started.UTC(), Took: j.Took, Checked: j.Checked,
 		Replay: j.Replay, Interrupted: j.Interrupted, Refused: textOf(j.result.Faults), Unhealed: textOf(j.result.Unhealed),
-		Killed: j.result.Killed,
+		Killed: j.result.Killed, Unlogged: textOf(j.result.Unlogged),
 	}
 }
 

@@ -36,6 +36,8 @@ type Plan struct {
 	Cluster   string            // "sim" or "docker"
 	Version   string            // of lockcheck
 	Settings  map[string]string // for the header
+
+	Log func(server string, log io.Reader) error // is given what servers wrote; may be nil
 }
 
 // Result is what a run leaves besides its history.
@@ -46,6 +48,7 @@ type Result struct {
 	Faults      error    // faults that could not be injected
 	Unhealed    error    // what could not be put right
 	Killed      []string // workers that did not end by themselves
+	Unlogged    error    // why logs of servers are missing
 }
 
 // Limits on waiting, beyond what the settings ask for.
@@ -54,6 +57,7 @@ const (
 	finalLimit  = 20 * time.Second
 	workerLimit = 10 * time.Second
 	slack       = 300 * time.Millisecond
+	logLimit    = 20 * time.Second
 )
 
 // Run runs one cell and writes its history to out as it happens. watch sees
@@ -82,7 +86,19 @@ func Run(ctx context.Context, provider cluster.Provider, p Plan, out io.Writer, 
 		return r.result, err
 	}
 	err = r.cluster.Run(ctx, r.direct)
+	r.keepLogs(context.WithoutCancel(ctx))
 	return r.result, errors.Join(err, r.recorder.Err())
+}
+
+// keepLogs hands on what the servers wrote, where they write anything.
+func (r *run) keepLogs(ctx context.Context) {
+	servers, ok := r.cluster.(cluster.Logger)
+	if !ok || r.Log == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, logLimit)
+	defer cancel()
+	r.result.Unlogged = servers.Logs(ctx, r.Log)
 }
 
 // Feasible says why a plan cannot be had; nil if it can.
