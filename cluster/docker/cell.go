@@ -21,8 +21,8 @@ type cell struct {
 	o      cluster.Options
 	groups []*group
 	source string
-	world  *world // the director's
-	clock  *clock // begins at Run
+	world  *world    // the director's
+	clock  *clock    // begins at Run
 	lent   time.Time // when servers were begun to be put in order for it
 
 	emitMu sync.Mutex    // one event at a time
