@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -25,23 +26,27 @@ func writeHistory(tb testing.TB, header histories.Header, ops []histories.Op) st
 		tb.Fatal(err)
 	}
 	defer f.Close()
-	w := bufio.NewWriterSize(f, 1<<20)
+	if err := writeOps(f, header, ops); err != nil {
+		tb.Fatal(err)
+	}
+	return path
+}
+
+func writeOps(to io.Writer, header histories.Header, ops []histories.Op) error {
+	w := bufio.NewWriterSize(to, 1<<20)
 	head, err := json.Marshal(header)
 	if err != nil {
-		tb.Fatal(err)
+		return err
 	}
 	w.Write(append(head, '\n'))
 	for _, e := range eventsOf(ops) {
 		line, err := e.Line()
 		if err != nil {
-			tb.Fatal(err)
+			return err
 		}
 		w.Write(append(line, '\n'))
 	}
-	if err := w.Flush(); err != nil {
-		tb.Fatal(err)
-	}
-	return path
+	return w.Flush()
 }
 
 // eventsOf takes operations apart again, in order of time.

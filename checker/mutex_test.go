@@ -20,12 +20,18 @@ func lockDisagrees(c lockCase) bool {
 	return covered == nil && (got == nil) != bruteLock(c.ops, c.spec, c.end)
 }
 
+// smallest leaves out what the disagreement does not need.
+func (c lockCase) smallest() lockCase {
+	c.ops = shrink(c.ops, func(ops []*histories.Op) bool { return lockDisagrees(lockCase{c.spec, ops, c.ends}) })
+	return c
+}
+
 func TestMutexAgreesWithBruteForce(t *testing.T) {
 	var invalid, beyond int
 	for seed := range uint64(*smallHistories) {
 		c := drawLock(rand.New(rand.NewPCG(seed, 1)).IntN)
 		if lockDisagrees(c) {
-			c.ops = shrink(c.ops, func(ops []*histories.Op) bool { return lockDisagrees(lockCase{c.spec, ops, c.ends}) })
+			c = c.smallest()
 			got, _ := mutex(c.ops, c.spec, c.end)
 			t.Fatalf("seed %d: mutex says %+v, brute force says legal %v\nspec %+v ends %v%s",
 				seed, got, bruteLock(c.ops, c.spec, c.end), c.spec, c.ends, show(c.ops))
@@ -71,8 +77,10 @@ func TestMutexAgreesWithBruteForceOnShrinkableHistories(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := drawLock(func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "n") })
 		if lockDisagrees(c) {
+			c = c.smallest()
 			got, _ := mutex(c.ops, c.spec, c.end)
-			t.Fatalf("mutex says %+v\nspec %+v ends %v%s", got, c.spec, c.ends, show(c.ops))
+			err := keepDisagreement(disagreements, LockNotLinearizable, histories.Header{Lock: c.spec}, c.ops, bruteLock(c.ops, c.spec, c.end))
+			t.Fatalf("mutex says %+v\nspec %+v ends %v%s\nkept in %s: %v", got, c.spec, c.ends, show(c.ops), disagreements, err)
 		}
 	})
 }
