@@ -136,7 +136,7 @@ func cutText(f histories.Fault) string {
 	if f.OneWay {
 		arrow = " → "
 	}
-	return shorten(strings.Join(f.From, ", "), 30) + arrow + shorten(strings.Join(f.To, ", "), 30)
+	return shorten(strings.Join(f.From, ", "), 44) + arrow + shorten(strings.Join(f.To, ", "), 44)
 }
 
 // who names a process as reports do.
