@@ -51,6 +51,23 @@ func NewFolder(store, cell string, now time.Time) (Folder, error) {
 	return Folder{}, fmt.Errorf("run folder: %s and 999 more exist already", base)
 }
 
+// MakeStore makes sure that runs can be kept in a store, so that a mistake shows
+// before the work and not after it.
+func MakeStore(store string) error {
+	if err := os.MkdirAll(store, 0o755); err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	probe, err := os.MkdirTemp(store, ".probe-")
+	if err != nil {
+		return fmt.Errorf("store: %w", err)
+	}
+	latest := filepath.Join(store, Latest)
+	if info, err := os.Lstat(latest); err == nil && info.Mode()&fs.ModeSymlink == 0 {
+		return errors.Join(os.Remove(probe), fmt.Errorf("store: %s is in the way: it should be a link to the last run", latest))
+	}
+	return os.Remove(probe)
+}
+
 // pointLatest replaces the link in one step, so that nobody sees it missing.
 func pointLatest(store, name string) error {
 	next := filepath.Join(store, ".latest-"+name)

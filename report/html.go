@@ -87,7 +87,7 @@ func scriptJSON(v any) (template.JS, error) {
 
 // render executes one of our templates.
 func render(w io.Writer, name string, v any) error {
-	t, err := template.New(name).Funcs(template.FuncMap{"count": count[int], "count64": count[int64], "inc": func(i int) int { return i + 1 }, "span": spanOf[time.Duration], "shorten": shorten}).
+	t, err := template.New(name).Funcs(template.FuncMap{"count": count[int], "count64": count[int64], "inc": func(i int) int { return i + 1 }, "span": spanOf[time.Duration], "span64": spanOf[int64], "shorten": shorten}).
 		ParseFS(assets, "assets/"+name)
 	if err != nil {
 		return fmt.Errorf("template: %w", err)

@@ -28,6 +28,7 @@ func (m Matrix) Text(w io.Writer, style Style) error {
 	t.para(0, "L lock, U use, B business: the levels broken, in so many of the runs. ok: valid. ?: unknown. –: not applicable. !: not what the design claims.")
 	m.failures(t)
 	m.surprises(t)
+	m.asClaimed(t)
 	m.changes(t)
 	_, err := io.WriteString(w, t.b.String())
 	return err
@@ -135,10 +136,24 @@ func (c *Cell) letters() string {
 	return s
 }
 
+// fullFailures is how many cells are told of in full on a terminal. Of more,
+// each gets a line or two, and the pages have the rest.
+const fullFailures = 8
+
 // failures lists the cells that are not valid.
 func (m Matrix) failures(t *text) {
+	var failed []Cell
 	for _, c := range m.Cells {
-		if c.Error == "" && (c.Runs == 0 || c.Outcome == checker.Valid) {
+		if c.Error != "" || c.Runs > 0 && c.Outcome != checker.Valid {
+			failed = append(failed, c)
+		}
+	}
+	for i, c := range failed {
+		if len(failed) > fullFailures {
+			if i == 0 {
+				t.line("")
+			}
+			t.hang(2, title(c.Design, c.Nemesis)+": ", c.brief())
 			continue
 		}
 		t.line("")
@@ -171,6 +186,25 @@ func (c Cell) what() string {
 	return "valid in " + plural(c.Runs, "run")
 }
 
+// brief says what broke and why: in the plainest words, for that no legal order
+// fits goes without saying where something else broke.
+func (c Cell) brief() string {
+	if c.Error != "" || c.Outcome != checker.Invalid {
+		return c.what()
+	}
+	plainer := slices.DeleteFunc(slices.Clone(c.Broken), func(p checker.Property) bool {
+		return p == checker.LockNotLinearizable || p == checker.StockNotLinearizable
+	})
+	if len(plainer) == 0 {
+		plainer = c.Broken
+	}
+	s := properties(plainer)
+	if c.Cause != "" {
+		s += "; " + plain(string(c.Cause))
+	}
+	return fmt.Sprintf("%s (seed %d)", s, c.Seed)
+}
+
 func properties(list []checker.Property) string {
 	words := make([]string, len(list))
 	for i, p := range list {
@@ -190,6 +224,19 @@ func (m Matrix) surprises(t *text) {
 			}
 			t.para(2, title(c.Design, c.Nemesis)+": "+s.Text())
 		}
+	}
+}
+
+// asClaimed says so where every cell makes a claim and no verdict differs.
+func (m Matrix) asClaimed(t *text) {
+	for _, c := range m.Cells {
+		if c.Error != "" || len(c.Claims) == 0 || len(c.Surprises()) > 0 {
+			return
+		}
+	}
+	if len(m.Cells) > 0 {
+		t.line("")
+		t.para(0, "Every verdict is what its design claims under that fault: see lockcheck list NAME.")
 	}
 }
 

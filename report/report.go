@@ -18,6 +18,7 @@
 package report
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -84,7 +85,7 @@ func (r Run) headline() string {
 		s += " on " + plain(src)
 	}
 	if r.Header.Seed != 0 {
-		s += ", seed " + count(r.Header.Seed)
+		s += fmt.Sprintf(", seed %d", r.Header.Seed)
 	}
 	return s
 }

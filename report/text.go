@@ -164,11 +164,21 @@ func (t *text) whereabouts(r Run) {
 	}
 }
 
+// quotesSpaces reports whether a shell command has spaces inside quotes.
+func quotesSpaces(s string) bool {
+	for i, part := range strings.Split(s, "'") {
+		if i%2 == 1 && strings.ContainsRune(part, ' ') {
+			return true
+		}
+	}
+	return strings.ContainsAny(s, `"\`)
+}
+
 // command writes a shell command so that it can be copied: broken lines end
 // with a backslash.
 func (t *text) command(label, s string) {
 	lines := wrap(s, t.style.width()-columns(label)-2)
-	if strings.ContainsAny(s, `'"`) {
+	if quotesSpaces(s) {
 		lines = []string{s} // a break inside quotes would change the command
 	}
 	for i, l := range lines {

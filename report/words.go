@@ -22,7 +22,7 @@ func meaning(p checker.Property) string {
 // guards says what a level protects when nothing is wrong.
 var guards = map[checker.Level]string{
 	checker.LockLevel:     "one worker at a time held each lock",
-	checker.UseLevel:      "nobody wrote after losing the lock",
+	checker.UseLevel:      "nobody wrote who knew, or could know, that its lock was over",
 	checker.BusinessLevel: "sales, orders and stock add up",
 }
 

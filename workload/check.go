@@ -8,11 +8,21 @@ import (
 	"time"
 )
 
+// mostOf bounds what takes memory and processes: a slip of the finger must not
+// take the machine.
+var mostOf = map[string]int64{
+	"concurrency": 10_000, "per-host": 10_000, "skus": 10_000, "stock": 1e12,
+	"batches": 1e6, "segments": 1000, "customers": 1e9, "max-ops": 1e9,
+}
+
 // check says what is wrong with a Spec whose defaults are filled in.
 func (s Spec) check(d Design) error {
 	atLeast := func(flag string, n, least int64) error {
-		if n < least {
+		switch most := mostOf[flag]; {
+		case n < least:
 			return fmt.Errorf("--%s is %d: want at least %d", flag, n, least)
+		case most > 0 && n > most:
+			return fmt.Errorf("--%s is %d: want at most %d", flag, n, most)
 		}
 		return nil
 	}

@@ -155,7 +155,7 @@ func parse(f *pflag.FlagSet, args []string, least, most int) error {
 // unknownName says that there is no such thing, and what comes nearest.
 func unknownName(kind, name string, known []string) error {
 	err := usagef("unknown %s %q", kind, name)
-	best, distance := "", 4
+	best, distance := "", min(4, len(name)/2+1)
 	for _, k := range known {
 		if d := editDistance(name, k); d < distance || d == distance && strings.HasPrefix(k, name) {
 			best, distance = k, d

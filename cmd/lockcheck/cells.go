@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,6 +40,9 @@ func (f *runFlags) cells() ([]tableCell, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkVariant(f.variant, names); err != nil {
+		return nil, err
+	}
 	schedule, err := f.readSchedule()
 	if err != nil {
 		return nil, err
@@ -57,9 +61,22 @@ func (f *runFlags) cells() ([]tableCell, error) {
 		}
 	}
 	if len(all) == 1 && all[0].na != "" {
-		return nil, usagef("--design=%s --nemesis=%s: %s", all[0].design.Name, all[0].nemesis, all[0].na)
+		return nil, f.impossible(all[0])
 	}
 	return f.take(all)
+}
+
+// impossible says why the only cell cannot be had, and what can.
+func (f *runFlags) impossible(c tableCell) error {
+	var fitting []string
+	for _, name := range nemesis.Names() {
+		plan := f.plan(c, 0)
+		plan.Nemesis, plan.Variant = name, ""
+		if cell.Feasible(plan) == nil {
+			fitting = append(fitting, name)
+		}
+	}
+	return hint(usagef("--design=%s: %s", c.design.Name, c.na), "it can have --nemesis=%s", strings.Join(fitting, ","))
 }
 
 // cell makes one cell. A nemesis that the design's topology cannot have makes
@@ -125,14 +142,14 @@ func pickDesigns(list string) ([]workload.Design, error) {
 		switch d, ok := workload.Find(name); {
 		case ok:
 			picked = append(picked, d)
-		case name == "all" || name == "safe" || name == "known-bad":
+		case name == "all" || name == "controls" || name == "known-bad":
 			for _, d := range workload.Designs() {
-				if name == "all" || d.KnownBad == (name == "known-bad") {
+				if name == "all" || d.Control && name == "controls" || d.KnownBad && name == "known-bad" {
 					picked = append(picked, d)
 				}
 			}
 		default:
-			return nil, unknownName("design", name, append(designNames(), "all", "safe", "known-bad"))
+			return nil, unknownName("design", name, append(designNames(), "all", "controls", "known-bad"))
 		}
 	}
 	return picked, nil
@@ -166,6 +183,26 @@ func pickNemeses(list string) ([]string, error) {
 		picked = append(picked, name)
 	}
 	return picked, nil
+}
+
+// checkVariant finds a variant that none of the nemeses has.
+func checkVariant(variant string, names []string) error {
+	if variant == "" {
+		return nil
+	}
+	var known []string
+	for _, name := range names {
+		for part := range strings.SplitSeq(name, "+") {
+			n, _ := nemesis.Find(part)
+			for _, v := range n.Variants {
+				known = append(known, v.Name)
+			}
+		}
+	}
+	if !slices.Contains(known, variant) {
+		return hint(usagef("--variant=%s: %s has no such variant", variant, strings.Join(names, ",")), "it has %s", strings.Join(known, ", "))
+	}
+	return nil
 }
 
 // tableResult is what became of one cell.
@@ -220,7 +257,7 @@ const brokenRuns = 3
 // runCell runs one cell until it has shown what it has to show.
 func (f *runFlags) runCell(ctx context.Context, p cluster.Provider, c tableCell, progress *progress) tableResult {
 	r := tableResult{tableCell: c}
-	r.cell = report.Cell{Design: c.design.Name, Nemesis: c.nemesis, Skipped: c.na, Claims: promises(claimOf(c.design, c.nemesis))}
+	r.cell = report.Cell{Design: c.design.Name, Nemesis: c.nemesis, Skipped: c.na, Claims: promises(f.claimOf(c))}
 	broke := 0
 	for n := range f.repeats(c) {
 		if ctx.Err() != nil || c.na != "" {

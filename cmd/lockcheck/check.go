@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/lockcheck/lockcheck/checker"
@@ -43,9 +44,9 @@ func runCheck(ctx context.Context, a *app, args []string) (int, error) {
 func (a *app) checkFile(ctx context.Context, name string, o checker.Options) (report.Run, error) {
 	in := a.stdin
 	if name != "-" {
-		file, err := os.Open(historyOf(name))
+		file, err := openHistory(name)
 		if err != nil {
-			return report.Run{}, usageError{trimPath(err)}
+			return report.Run{}, err
 		}
 		defer file.Close()
 		in = file
@@ -57,6 +58,21 @@ func (a *app) checkFile(ctx context.Context, name string, o checker.Options) (re
 	begin := time.Now()
 	v := checker.Check(ctx, h, o)
 	return report.Run{Header: h.Header, History: h, Verdict: v, Checked: time.Since(begin)}, nil
+}
+
+// openHistory opens the history of what the user named.
+func openHistory(name string) (*os.File, error) {
+	file, err := os.Open(historyOf(name))
+	if err == nil {
+		return file, nil
+	}
+	if _, no := os.Stat(filepath.Join(name, matrixFile)); no == nil {
+		return nil, hint(usagef("%s is the table of a run over many cells", name), "name the folder of one run; %s links to them", filepath.Join(name, indexFile))
+	}
+	if runs, _ := filepath.Glob(filepath.Join(name, "*", histories.HistoryFile)); len(runs) > 0 {
+		return nil, hint(usagef("%s is a store of runs", name), "name the folder of one run, for example %s", filepath.Dir(runs[len(runs)-1]))
+	}
+	return nil, usageError{trimPath(err)}
 }
 
 // historyOf is the history file of what the user named: a file, or a run folder.

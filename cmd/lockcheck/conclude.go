@@ -69,10 +69,15 @@ func (a *app) print(f *runFlags, all []tableResult, m report.Matrix) error {
 		}
 		return a.show(r.shown.Run, f.format)
 	}
-	if err := f.saveMatrix(m); err != nil {
+	folder, err := f.saveMatrix(m)
+	if err != nil {
 		return err
 	}
-	return showMatrix(a.stdout, f.format, m, a.style(a.stdout))
+	if err := showMatrix(a.stdout, f.format, m, a.style(a.stdout)); err != nil || f.format != "text" {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stdout, "\nReports:  %s links to them\nOne cell: lockcheck run --design=NAME --nemesis=NAME --seed=N --runs=1\n", folder.Path(indexFile))
+	return err
 }
 
 // The files of a table in the store.
@@ -82,12 +87,12 @@ const (
 )
 
 // saveMatrix keeps the table beside the runs that it points to.
-func (f *runFlags) saveMatrix(m report.Matrix) error {
+func (f *runFlags) saveMatrix(m report.Matrix) (histories.Folder, error) {
 	folder, err := histories.NewFolder(f.store, "table", m.Started)
 	if err != nil {
-		return err
+		return folder, err
 	}
-	return writeMatrix(folder.Dir, m)
+	return folder, writeMatrix(folder.Dir, m)
 }
 
 // writeMatrix writes matrix.json and index.html into a folder.

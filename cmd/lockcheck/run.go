@@ -18,6 +18,7 @@ import (
 	"github.com/lockcheck/lockcheck/cluster/docker"
 	"github.com/lockcheck/lockcheck/cluster/sim"
 	"github.com/lockcheck/lockcheck/cmd/lockcheck/internal/cell"
+	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/nemesis"
 	"github.com/lockcheck/lockcheck/workload"
 )
@@ -59,8 +60,9 @@ func runRun(ctx context.Context, a *app, args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	f.chooseSeed()
-	fmt.Fprintf(a.stderr, "seed %d\n", f.seed)
+	if err := f.begin(a); err != nil {
+		return exitBroken, err
+	}
 	provider, err := f.provider(ctx)
 	if err != nil {
 		return 0, err
@@ -83,7 +85,7 @@ func runRun(ctx context.Context, a *app, args []string) (int, error) {
 func newRunFlags(a *app, verb string) *runFlags {
 	f := &runFlags{set: a.flags(verb)}
 	s := f.set
-	s.StringVar(&f.design, "design", "all", "design, or several with commas, or all, safe, known-bad")
+	s.StringVar(&f.design, "design", "all", "design, or several with commas, or all, controls, known-bad")
 	s.StringVar(&f.nemesis, "nemesis", "failover", "nemesis; with commas: each in turn; with +: together in one run; all; mixed")
 	s.StringVar(&f.variant, "variant", "", "play only this variant of the nemesis (lockcheck list NEMESIS)")
 	s.StringVar(&f.cluster, "cluster", onSim, "sim (simulated, virtual time) or docker (real servers)")
@@ -159,7 +161,33 @@ func (f *runFlags) check() error {
 	case f.runs < 0:
 		return usagef("--runs=%d: must not be negative", f.runs)
 	}
-	return nil
+	return f.checkZeros()
+}
+
+// checkZeros refuses a 0 that the user gave where 0 would stand for the
+// default: it would do something else than it says.
+func (f *runFlags) checkZeros() (err error) {
+	f.set.Visit(func(flag *pflag.Flag) {
+		switch flag.Name {
+		case "seed", "customers", "max-ops", "shrink-time": // 0 means what it says
+			return
+		case "retries", "jitter":
+			if zero(flag) {
+				err = usagef("--%s=0: none is -1; leave it out for the default", flag.Name)
+			}
+			return
+		}
+		if zero(flag) {
+			err = usagef("--%s=%s: must be above 0; leave it out for the default", flag.Name, flag.Value)
+		}
+	})
+	return err
+}
+
+// zero reports whether a flag is a number or a duration of 0.
+func zero(flag *pflag.Flag) bool {
+	s := flag.Value.String()
+	return flag.Value.Type() != "string" && (s == "0" || s == "0s")
 }
 
 var formats = []string{"text", "json", "junit", "markdown"}
@@ -168,6 +196,16 @@ func checkFormat(name string) error {
 	if !slices.Contains(formats, name) {
 		return unknownName("format", name, formats)
 	}
+	return nil
+}
+
+// begin makes sure that runs can be kept, and tells the seed.
+func (f *runFlags) begin(a *app) error {
+	if err := histories.MakeStore(f.store); err != nil {
+		return err
+	}
+	f.chooseSeed()
+	fmt.Fprintf(a.stderr, "seed %d\n", f.seed)
 	return nil
 }
 
@@ -202,7 +240,7 @@ func collectLess() {
 // repeats is how often a cell is run at most: often enough to find what the
 // design claims to suffer, which some faults show in few runs only.
 func (f *runFlags) repeats(c tableCell) int {
-	claim := claimOf(c.design, c.nemesis)
+	claim := f.claimOf(c)
 	switch {
 	case f.runs > 0:
 		return f.runs
@@ -261,16 +299,17 @@ func quote(s string) string {
 	return s
 }
 
-// claimOf is what the design promises under the nemesis. One run of all
-// nemeses has no time for each: what breaks then may break.
-func claimOf(d workload.Design, name string) workload.Claim {
-	c := d.Claim(name)
-	if name == nemesis.Mixed {
-		for _, p := range []*workload.Promise{&c.Lock, &c.Use, &c.Business} {
+// claimOf is what the design promises under the nemesis. One run of all nemeses
+// has no time for each, and one variant may not be the one that tells: what
+// breaks then may break.
+func (f *runFlags) claimOf(c tableCell) workload.Claim {
+	claim := c.design.Claim(c.nemesis)
+	if c.nemesis == nemesis.Mixed || f.variant != "" {
+		for _, p := range []*workload.Promise{&claim.Lock, &claim.Use, &claim.Business} {
 			if *p == workload.Breaks {
 				*p = workload.MayBreak
 			}
 		}
 	}
-	return c
+	return claim
 }

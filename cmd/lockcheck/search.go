@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -39,8 +40,9 @@ func runSearch(ctx context.Context, a *app, args []string) (int, error) {
 	if len(cells) != 1 {
 		return 0, usagef("search takes one --design and one --nemesis, not %d cells", len(cells))
 	}
-	f.chooseSeed()
-	fmt.Fprintf(a.stderr, "seed %d\n", f.seed)
+	if err := f.begin(a); err != nil {
+		return exitBroken, err
+	}
 	collectLess()
 	s := searcher{a: a, f: f, cell: cells[0], provider: sim.New(sim.Config{}), property: checker.Property(*property)}
 	return s.search(ctx, *shrinkTime)
@@ -90,12 +92,23 @@ func (s *searcher) one(ctx context.Context, p cell.Plan) (*planned, error) {
 	if err != nil {
 		return nil, fmt.Errorf("seed %d: %w", p.Spec.Seed, err)
 	}
-	for _, v := range j.Verdict.Violations {
-		if s.property == "" || v.Property == s.property {
-			return &planned{j, p}, nil
-		}
+	v := j.Verdict.Violations
+	if s.property != "" { // what is looked for is shown first
+		slices.SortStableFunc(v, func(a, b checker.Violation) int {
+			return cmp.Compare(btoi(a.Property != s.property), btoi(b.Property != s.property))
+		})
 	}
-	return nil, nil
+	if len(v) == 0 || s.property != "" && v[0].Property != s.property {
+		return nil, nil
+	}
+	return &planned{j, p}, nil
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 // firstBroken tries the seeds in order, on all cores, and answers the broken
@@ -156,9 +169,14 @@ func (s *searcher) shrink(ctx context.Context, found *planned, limit time.Durati
 		best = smaller
 		return smaller.plan, true
 	}
+	last := ""
 	shrink.Plan(ctx, found.plan, try, func(what string, p cell.Plan) {
-		fmt.Fprintf(s.a.stderr, "%s: %d episodes of faults, %d workers, %d SKUs, %d operations\n",
-			what, len(p.Schedule.Episodes), p.Spec.Workers, p.Spec.SKUs, len(best.History.Ops))
+		size := fmt.Sprintf("faults %d, workers %d, SKUs %d, operations %d",
+			len(p.Schedule.Episodes), p.Spec.Workers, p.Spec.SKUs, len(best.History.Ops))
+		if size != last { // smaller in a way that shows
+			fmt.Fprintf(s.a.stderr, "%s: %s\n", what, size)
+		}
+		last = size
 	})
 	return best
 }

@@ -20,6 +20,9 @@ func runServe(ctx context.Context, a *app, args []string) (int, error) {
 	if err := parse(f, args, 0, 0); err != nil {
 		return 0, err
 	}
+	if _, _, err := net.SplitHostPort(*listen); err != nil {
+		return 0, usagef("--listen=%s: want host:port", *listen)
+	}
 	// A Root cannot be left, neither by .. nor by a link.
 	root, err := os.OpenRoot(*store)
 	if err != nil {
