@@ -35,6 +35,7 @@ type hold struct {
 	acquire  *histories.Op
 	resumed  *histories.Op // the late extend that revived it, nil if it is the first span
 	from, to int64
+	lapse    int64 // when it would have ended without a release: before from, if it has no length
 	why      ending
 	release  *histories.Op   // of byRelease
 	inner    []*histories.Op // grants to the same worker inside it, of a reentrant lock
@@ -57,6 +58,9 @@ func (r *run) beliefs(k *keyed) []hold {
 		switch {
 		case op.F == histories.Acquire && op.Outcome == histories.OK:
 			b.acquire(op)
+			b.own(op.Token)
+		case op.F == histories.Acquire && op.Outcome == histories.Info:
+			b.own(op.Token)
 		case op.F == histories.Extend && op.Outcome == histories.OK:
 			b.extend(op)
 		case op.F == histories.Release:
@@ -81,8 +85,9 @@ func (r *run) beliefs(k *keyed) []hold {
 type believer struct {
 	*run
 	key   string
-	open  []belief // in order of grant; rarely more than one
-	holds *[]hold  // of the key
+	open  []belief        // in order of grant; rarely more than one
+	owned map[string]bool // tokens of its acquires that may have been granted
+	holds *[]hold         // of the key
 }
 
 // belief is a hold whose end is not known yet.
@@ -98,8 +103,23 @@ type belief struct {
 // are ended early: that can hide, never invent, an overlap.
 const maxHolds = 8
 
+func (b *believer) own(token string) {
+	if token == "" {
+		return
+	}
+	if b.owned == nil {
+		b.owned = map[string]bool{}
+	}
+	b.owned[token] = true
+}
+
 func (b *believer) acquire(op *histories.Op) {
 	b.forget(op.Call)
+	if n := len(b.open); n > 0 && b.spec.Reentrant && b.open[n-1].until < op.Return {
+		// Its deadline passed while the acquire was in flight: that may have
+		// been granted anew, with somebody else in between.
+		b.end(n-1, op.Return, byReacquire, nil)
+	}
 	if n := len(b.open); n > 0 && b.spec.Reentrant {
 		outer := &b.open[n-1]
 		outer.depth++
@@ -128,7 +148,7 @@ func (b *believer) begin(op, resumed *histories.Op, from int64, until histories.
 // a deadline has ended the belief.
 func (b *believer) limitOf(op *histories.Op, from int64) (int64, ending) {
 	limit, cause := int64(histories.Never), openEnd
-	if at := b.diesAt(op.Process, from); at < limit {
+	if at := b.diesAt(op.Process, op.Call); at < limit {
 		limit, cause = at, byDeath
 	}
 	if sale := b.op(op.Parent); sale != nil && sale.Return < limit {
@@ -200,19 +220,32 @@ func (b *believer) release(op *histories.Op) {
 // find is the open belief that a release or extend is about: the one with its
 // token, else of its sell, else the last that was granted before it. A token
 // only picks among the worker's own holds: whose hold it is, the worker
-// decides, never the token (a shared token field sends another's).
+// decides, never the token (a shared token field sends another's). The token of
+// another acquire of its own, which it cleans up after, means none of these.
 func (b *believer) find(op *histories.Op) int {
+	for i := len(b.open) - 1; i >= 0 && op.Token != ""; i-- {
+		if b.open[i].has(op.Token) {
+			return i
+		}
+	}
+	if b.owned[op.Token] {
+		return -1
+	}
 	last := -1
 	for i := len(b.open) - 1; i >= 0; i-- {
-		a := b.open[i].acquire
-		switch {
-		case op.Token != "" && op.Token == a.Token, op.Parent != 0 && op.Parent == a.Parent && len(b.open) > 1:
+		switch a := b.open[i].acquire; {
+		case op.Parent != 0 && op.Parent == a.Parent && len(b.open) > 1:
 			return i
 		case last < 0 && a.Return <= op.Call:
 			last = i
 		}
 	}
 	return last
+}
+
+// has reports whether a token is of the hold, or of a grant inside it.
+func (x *belief) has(token string) bool {
+	return x.acquire.Token == token || slices.ContainsFunc(x.inner, func(op *histories.Op) bool { return op.Token == token })
 }
 
 // end closes open belief i at the moment at, or before.
@@ -223,6 +256,7 @@ func (b *believer) end(i int, at int64, why ending, release *histories.Op) {
 
 func (x *belief) ended(at int64, why ending, release *histories.Op) hold {
 	h := x.hold
+	h.lapse = min(x.limit, x.until)
 	h.to, h.why, h.release = at, why, release
 	if x.limit <= h.to {
 		h.to, h.why, h.release = x.limit, x.cause, nil

@@ -205,7 +205,7 @@ func holdsOf(h *histories.History) []string {
 
 func TestWorkersOfOneHostDieTogether(t *testing.T) {
 	s := tell(histories.LockSpec{}).op(4, "acquire", "ok", 0, 2).op(6, "acquire", "ok", 50, 52).
-		mark(histories.Nemesis, "kill", 30, targeting("worker-4")).mark(histories.Nemesis, "kill", 70, targeting("worker-4")).op(8, "acquire", "fail", 80, 90)
+		mark(histories.Nemesis, "kill", 30, targeting("worker-4")).mark(histories.Nemesis, "start", 40, targeting("worker-4")).mark(histories.Nemesis, "kill", 70, targeting("worker-4")).op(8, "acquire", "fail", 80, 90)
 	s.h.Header.Settings = map[string]string{"per-host": "4"}
 	if diff := gocmp.Diff([]string{"1: 2-30", "2: 52-70"}, holdsOf(s.history())); diff != "" {
 		t.Errorf("holds differ (-want +got):\n%s", diff)
@@ -285,16 +285,22 @@ func believes(h *histories.History, a *histories.Op, at int64) bool {
 			}
 		}
 	}
+	dead := false // when it was called
 	for i := range h.Marks {
 		m := &h.Marks[i]
-		if m.Time > at || m.Time < a.Return {
-			continue
-		}
-		if m.F == histories.Kill && m.Targets[0] == fmt.Sprintf("worker-%d", a.Process) || m.F == histories.Lost && m.Token == a.Token {
+		mine := len(m.Targets) > 0 && m.Targets[0] == fmt.Sprintf("worker-%d", a.Process)
+		switch {
+		case mine && m.Time < a.Call:
+			dead = m.F == histories.Kill
+		case mine && m.Time == a.Call && m.F == histories.Start:
+			dead = false
+		case mine && m.F == histories.Kill && m.Time <= at:
+			return false
+		case m.F == histories.Lost && m.Token == a.Token && a.Return <= m.Time && m.Time <= at:
 			return false
 		}
 	}
-	return from <= at && at < deadline
+	return !dead && from <= at && at < deadline
 }
 
 // randomBeliefs is a history of a few workers that take a lock as if nobody
@@ -335,7 +341,11 @@ func randomBeliefs(r *rand.Rand) *histories.History {
 				h.Marks = append(h.Marks, histories.Event{Process: p, F: histories.Lost, Time: now + r.Int64N(4), Token: token})
 			}
 			if chance(5) {
-				h.Marks = append(h.Marks, histories.Event{Process: histories.Nemesis, F: histories.Kill, Time: now + r.Int64N(4), Targets: []string{fmt.Sprintf("worker-%d", p)}})
+				host, dies := []string{fmt.Sprintf("worker-%d", p)}, now+r.Int64N(4)
+				h.Marks = append(h.Marks, histories.Event{Process: histories.Nemesis, F: histories.Kill, Time: dies, Targets: host})
+				if chance(70) {
+					h.Marks = append(h.Marks, histories.Event{Process: histories.Nemesis, F: histories.Start, Time: dies + 1 + r.Int64N(9), Targets: host})
+				}
 			}
 			now += r.Int64N(8)
 			if chance(80) {

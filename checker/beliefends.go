@@ -2,19 +2,25 @@ package checker
 
 import "github.com/lockcheck/lockcheck/histories"
 
-// beliefEnds is the end of mutex by the beliefs of one key. The inner acquires
-// of a reentrant lock are believed no longer than the outermost.
+// beliefEnds is the end of mutex by the beliefs of one key: when they would have
+// ended without a release, for a release is an operation of its own there, and
+// one that failed ends nothing. It may be before the answer to the acquire. The
+// inner acquires of a reentrant lock are believed no longer than the outermost.
 func beliefEnds(holds []hold) func(*histories.Op) int64 {
 	ended := map[*histories.Op]int64{}
 	for _, h := range holds {
-		if h.why == byRelease || h.why == openEnd {
+		end := h.lapse
+		if end == histories.Never && h.why != byRelease && h.why != openEnd {
+			end = h.to
+		}
+		if end == histories.Never {
 			continue
 		}
-		if at, ok := ended[h.acquire]; !ok || h.to < at {
-			ended[h.acquire] = h.to
+		if at, ok := ended[h.acquire]; !ok || end < at {
+			ended[h.acquire] = end
 		}
 		for _, inner := range h.inner {
-			ended[inner] = max(h.to, inner.Return)
+			ended[inner] = end
 		}
 	}
 	return func(acquire *histories.Op) int64 {

@@ -19,6 +19,7 @@ type run struct {
 	place placeIndex
 	faultTimes
 	deaths  map[histories.Process][]int64 // by host
+	births  map[histories.Process][]int64 // by host: when it was started again
 	silent  map[histories.Process]int64   // by host: its last event
 	notices map[histories.Process][]*histories.Event
 	recheck time.Duration // for porcupine to decide one key again

@@ -46,13 +46,7 @@ func (o *order) happened() bool { return o.rows == 1 && o.ok == 0 && o.unknown =
 
 // lastsUntil is the last moment at which an unknown operation may act: a
 // request may be late by max-delay after its worker has given up, or died.
-func (r *run) lastsUntil(op *histories.Op) int64 {
-	end := op.Return
-	if end == histories.Never {
-		end = r.diesAt(op.Process, op.Call)
-	}
-	return later(end, r.h.Header.MaxDelay)
-}
+func (r *run) lastsUntil(op *histories.Op) int64 { return later(r.ended(op), r.h.Header.MaxDelay) }
 
 // patched are the stock operations of a key, with the sells that the audit
 // found to have happened as such.

@@ -3,6 +3,7 @@ package checker
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -66,9 +67,13 @@ type taken struct {
 // takenSpans are the spans of a key, by from.
 func (r *run) takenSpans(k *keyed) []taken {
 	var spans []taken
+	releases := releasesOf(k)
 	for i := range k.holds {
 		h := &k.holds[i]
 		t := taken{from: h.acquire.Call, to: h.to, suspect: h.acquire}
+		if h.why == bySaleOver || h.why == byReacquire {
+			t.to = max(t.to, releasedAfter(releases[h.worker()], h))
+		}
 		if h.release != nil && h.release.Outcome == histories.OK {
 			t.to, t.certain = max(t.to, h.release.Return), true
 		}
@@ -88,12 +93,34 @@ func (r *run) takenSpans(k *keyed) []taken {
 	return spans
 }
 
-// ended is when a worker stopped waiting for op: its answer, or its death.
-func (r *run) ended(op *histories.Op) int64 {
-	if op.Return != histories.Never {
-		return op.Return
+// releasesOf are the releases of a key by worker, by Call.
+func releasesOf(k *keyed) map[histories.Process][]*histories.Op {
+	m := map[histories.Process][]*histories.Op{}
+	for _, op := range k.locks {
+		if op.F == histories.Release {
+			m[op.Process] = append(m[op.Process], op)
+		}
 	}
-	return r.diesAt(op.Process, op.Call)
+	return m
+}
+
+// releasedAfter is when the worker of a hold whose belief was ended early, which
+// is safe where an overlap is looked for and not here, released it after all;
+// 0 if it did not.
+func releasedAfter(releases []*histories.Op, h *hold) int64 {
+	i := sort.Search(len(releases), func(i int) bool { return releases[i].Call >= h.to })
+	for _, op := range releases[i:] {
+		if op.Call > h.lapse && h.why == byReacquire {
+			break
+		}
+		if op.Token == "" || h.acquire.Token == "" || op.Token == h.acquire.Token {
+			if op.Outcome == histories.OK {
+				return op.Return
+			}
+			return op.Call
+		}
+	}
+	return 0
 }
 
 // stuckSearch goes over busy answers by Call.

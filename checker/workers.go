@@ -8,10 +8,10 @@ import (
 	"github.com/lockcheck/lockcheck/histories"
 )
 
-// workersEnds collects when workers were killed and when they were told that
-// a lock is gone.
+// workersEnds collects when workers were killed and started again, and when
+// they were told that a lock is gone.
 func (r *run) workersEnds() {
-	r.deaths = map[histories.Process][]int64{}
+	r.deaths, r.births = map[histories.Process][]int64{}, map[histories.Process][]int64{}
 	r.notices = map[histories.Process][]*histories.Event{}
 	r.perHost = 1
 	if n, err := strconv.ParseInt(r.h.Header.Settings["per-host"], 10, 32); err == nil && n > 1 {
@@ -24,10 +24,18 @@ func (r *run) workersEnds() {
 			r.notices[m.Process] = append(r.notices[m.Process], m)
 		case m.Process == histories.Nemesis && (m.F == histories.Kill || m.F == histories.Crash):
 			r.killed(m)
+		case m.Process == histories.Nemesis && m.F == histories.Start:
+			for _, name := range m.Targets {
+				if host, ok := workerNumber(name); ok {
+					r.births[host] = append(r.births[host], m.Time)
+				}
+			}
 		}
 	}
-	for _, times := range r.deaths {
-		slices.Sort(times)
+	for _, times := range []map[histories.Process][]int64{r.deaths, r.births} {
+		for _, list := range times {
+			slices.Sort(list)
+		}
 	}
 }
 
@@ -67,8 +75,32 @@ func (r *run) lastWords() map[histories.Process]int64 {
 // host is the worker after which the host of p is named: its first.
 func (r *run) host(p histories.Process) histories.Process { return p - p%r.perHost }
 
-// diesAt is when p is killed first from t on; Never if it is not.
-func (r *run) diesAt(p histories.Process, t int64) int64 { return firstFrom(r.deaths[r.host(p)], t) }
+// diesAt is when the life ends that p has at t; Never if it does not. A mark is
+// made before the kill: what p did between that and its next start was still
+// done in the life that ended, before t then.
+func (r *run) diesAt(p histories.Process, t int64) int64 {
+	deaths := r.deaths[r.host(p)]
+	if i, _ := slices.BinarySearch(deaths, t); i > 0 && firstFrom(r.births[r.host(p)], deaths[i-1]) > t {
+		return deaths[i-1]
+	}
+	return firstFrom(deaths, t)
+}
+
+// ended is when a worker stopped waiting for op: its answer, or its death. An
+// operation that was called after the mark of a kill ended by the next start.
+func (r *run) ended(op *histories.Op) int64 {
+	if op.Return != histories.Never {
+		return op.Return
+	}
+	death := r.diesAt(op.Process, op.Call)
+	if death >= op.Call {
+		return death
+	}
+	if birth := firstFrom(r.births[r.host(op.Process)], op.Call); birth != histories.Never {
+		return birth
+	}
+	return op.Call
+}
 
 // workerNumber reads "worker-4". Other names have none.
 func workerNumber(name string) (histories.Process, bool) {

@@ -3,9 +3,9 @@
 //
 // Each folder is one source and has a README: tricky (histories that naive
 // checkers get wrong), incidents (public bug reports about locks and
-// overselling, replayed), properties (for each property the smallest history
-// that keeps it and the smallest that breaks it). The header of a history
-// says under "expect" what is right: the violated properties, each with the
+// overselling, replayed), edges (beliefs and lives that end while something is
+// in flight), properties (for each property the smallest history that keeps it
+// and the smallest that breaks it). The header of a history says under "expect" what is right: the violated properties, each with the
 // ids of the operations (for duplicate-order: the orders) to blame, or
 // {"verdict":"valid"}.
 //
