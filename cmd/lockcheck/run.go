@@ -160,6 +160,8 @@ func (f *runFlags) check() error {
 		return usagef("--interval=%v, --down-after=%v: must not be negative", f.interval, f.downAfter)
 	case f.runs < 0:
 		return usagef("--runs=%d: must not be negative", f.runs)
+	case f.spec.Workers == 1 && f.set.Name() != "bench":
+		return usagef("--concurrency=1: one worker has nobody to share a lock with")
 	}
 	return f.checkZeros()
 }
