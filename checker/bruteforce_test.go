@@ -22,11 +22,11 @@ type lockBrute struct {
 // lockState is the lock after some operations.
 type lockState struct {
 	time   int64
-	placed uint32 // by place in ops
-	lapsed uint32 // acquires whose lease ran out
-	spent  uint32 // … and was released afterwards
-	live   []int  // acquires in force, by place in ops
-	fence  int64  // of the last grant
+	placed uint32        // by place in ops
+	lapsed uint32        // acquires whose lease ran out
+	spent  uint32        // … and was released afterwards
+	live   []int         // acquires in force, by place in ops
+	fence  histories.Num // of the last grant that had one
 	fencer histories.Process
 }
 
@@ -37,7 +37,7 @@ func bruteLock(ops []*histories.Op, spec histories.LockSpec, end func(*histories
 			b.ops = append(b.ops, op)
 		}
 	}
-	return b.search(lockState{fence: -1, fencer: -1})
+	return b.search(lockState{fencer: -1})
 }
 
 func (b *lockBrute) search(s lockState) bool {
@@ -116,11 +116,11 @@ func (b *lockBrute) acquire(s lockState, i int) []lockState {
 		return nil
 	}
 	if op.Outcome == histories.OK && op.Fence.Known {
-		again := b.spec.Reentrant && s.fencer == op.Process && op.Fence.N == s.fence
-		if op.Fence.N <= s.fence && !again {
+		again := b.spec.Reentrant && s.fencer == op.Process && op.Fence == s.fence
+		if s.fence.Known && op.Fence.N <= s.fence.N && !again {
 			return nil
 		}
-		s.fence, s.fencer = op.Fence.N, op.Process
+		s.fence, s.fencer = op.Fence, op.Process
 	}
 	s.live = append(s.live, i)
 	return []lockState{s}

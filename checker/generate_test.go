@@ -52,6 +52,7 @@ func drawLock(d draw) lockCase {
 	g := lockGen{d: d, c: &c, unknown: d(5) * 10, tokens: d(4), spread: 1 + int64(d(4)), fenced: d.chance(25)}
 	workers := 2 + d(2)
 	g.sessions = 2 + d(3)
+	g.fence = -int64(d(4)) // numbers need only grow: they may begin below zero
 	g.now = make([]int64, workers)
 	for range g.sessions {
 		g.session(d(workers))

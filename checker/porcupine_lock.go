@@ -85,7 +85,7 @@ const (
 // their places, so that states compare with ==.
 type lockWorld struct {
 	live, lapsed, aged string
-	fence              int64
+	fence              histories.Num // of the last grant that had one
 	fencer             histories.Process
 	ended              bool
 }
@@ -126,7 +126,7 @@ func lockSearch(ops []*histories.Op, spec histories.LockSpec, end func(*historie
 
 // model is deterministic unless some release can be about several acquires.
 func (m *lockModel) model() porcupine.Model {
-	begin := lockWorld{fence: -1, fencer: -1}
+	begin := lockWorld{fencer: -1}
 	describeOp := func(input, _ any) string { return describeLock(input) }
 	if m.ambiguous {
 		n := porcupine.NondeterministicModel{
@@ -254,9 +254,9 @@ func (m *lockModel) acquire(w lockWorld, act *lockAct) []any {
 		}
 	}
 	if act.op.Outcome == histories.OK && act.op.Fence.Known {
-		n := act.op.Fence.N
+		n := act.op.Fence
 		again := m.spec.Reentrant && w.fencer == act.op.Process && n == w.fence
-		if n <= w.fence && !again {
+		if w.fence.Known && n.N <= w.fence.N && !again {
 			return nil
 		}
 		w.fence, w.fencer = n, act.op.Process
