@@ -76,6 +76,10 @@ func (r *run) result(rank int) (Result, []Violation) {
 		if f == nil {
 			continue
 		}
+		if f.method.disagree != "" {
+			unknown = append(unknown, f.method.disagree) // neither answer is believed
+			continue
+		}
 		res.Count += f.count
 		same += f.same
 		all = append(all, f.list...)
@@ -171,16 +175,14 @@ func (r *run) unaudited() int {
 }
 
 // disagreements makes an error of ours loud: where two ways to decide one
-// question answer differently, the verdict is worth nothing.
+// question answer differently, nothing is known about it. What is violated
+// besides stays violated.
 func (r *run) disagreements(v *Verdict) {
 	for _, k := range r.keys {
-		for rank := range Properties {
-			if f := k.found[rank]; f != nil && f.method.disagree != "" {
-				d := f.method.disagree
-				v.Notes = append(v.Notes, fmt.Sprintf("%v: %s", errDisagree, d))
-				v.Outcome, v.Reason = Unknown, "our checks disagree: please report this history"
-				v.Results[rank].Outcome, v.Results[rank].Reason = Unknown, d
-				v.Levels[Properties[rank].Level] = Unknown
+		for _, f := range k.found {
+			if f != nil && f.method.disagree != "" {
+				v.Notes = append(v.Notes, fmt.Sprintf("%v: %s", errDisagree, f.method.disagree))
+				v.Reason = "our checks disagree: please report this history"
 			}
 		}
 	}

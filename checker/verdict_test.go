@@ -106,6 +106,30 @@ func TestADisagreementIsLoud(t *testing.T) {
 	}
 }
 
+// What our checks disagree about is unknown; what is violated besides, also at
+// the same level, stays violated.
+func TestADisagreementHidesNoViolation(t *testing.T) {
+	twice := tell(histories.LockSpec{}).op(0, "acquire", "ok", 0, 1).op(1, "acquire", "ok", 5, 6).op(1, "release", "ok", 8, 9)
+	for name, c := range map[string]struct {
+		story *story
+		want  map[string]string
+	}{
+		"of the lock":     {twice, map[string]string{"double-hold": "1,2"}},
+		"of the business": {oneGrant().op(0, "sell", "ok", 10, 11), map[string]string{"oversell": "3"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			replaceChecks(t, &contradiction{Ops: []int64{1}, Why: "so"}, nil, Valid)
+			v := c.story.check()
+			if diff := cmp.Diff(c.want, blamed(v)); diff != "" || v.Outcome != Invalid || v.Reason != "" || len(v.Notes) == 0 {
+				t.Errorf("%s %q, notes %q, blamed (-want +got):\n%s", v.Outcome, v.Reason, v.Notes, diff)
+			}
+			if r := v.Results[LockNotLinearizable.rank()]; r.Outcome != Unknown || r.Count != 0 {
+				t.Errorf("what is disagreed about: %+v", r)
+			}
+		})
+	}
+}
+
 func TestWhatNeitherCheckDecidesIsUnknown(t *testing.T) {
 	for name, c := range map[string]struct {
 		found  Outcome
