@@ -105,7 +105,10 @@ func (r *run) foreign(mine *ownLock, op *histories.Op, victim *hold, believing b
 	if mine.over(op.Call) {
 		return !hurt || op.Return < r.skewed // a skewed clock may make a lease last longer than its ttl
 	}
-	return !believing && !hurt && mine.granted != nil && mine.ghost < op.Call && mine.granted.Return <= victim.acquire.Call
+	// Granted at the very instant of the call, the other may have come just
+	// after the release had acted.
+	return !believing && !hurt && victim.from < op.Call &&
+		mine.granted != nil && mine.ghost < op.Call && mine.granted.Return <= victim.acquire.Call
 }
 
 func (r *run) foreignRelease(k *keyed, mine *ownLock, op *histories.Op, victim *hold) {
