@@ -13,7 +13,8 @@ import (
 // The beliefs of A and B do not overlap, but A goes on as if it had held the
 // lock all the time: what it read before, it will write now. The lease must
 // certainly have ended: a ttl after the last answer that granted or renewed
-// it, or, while there has been one store only, by its own deadline.
+// it, unless a clock was tampered with; or, while there has been one store
+// only, by its own deadline: what B was granted there, A no longer had.
 func (r *run) leaseGaps(k *keyed) {
 	var l latestHolders
 	last := map[histories.Process]*lastHeard{}
@@ -27,7 +28,7 @@ func (r *run) leaseGaps(k *keyed) {
 			c = &lastHeard{}
 			last[op.Process] = c
 		}
-		if op.F == histories.Extend && op.Outcome == histories.OK && c.confirmed != nil && c.over(r, op.Call) {
+		if op.F == histories.Extend && op.Outcome == histories.OK && c.confirmed != nil && c.over(r, op) {
 			if between := l.other(op.Process); between != nil && between.from >= c.confirmed.Return {
 				r.leaseGap(k, c, between, op)
 			}
@@ -60,8 +61,26 @@ func (c *lastHeard) see(r *run, op *histories.Op) {
 	}
 }
 
-func (c *lastHeard) over(r *run, t int64) bool {
-	return c.ends < t || c.until < t && !r.serversHurt(t)
+// over reports whether the lease had certainly ended when extend was sent.
+func (c *lastHeard) over(r *run, extend *histories.Op) bool {
+	if c.ends < extend.Call && extend.Return < r.skewed {
+		return true // a skewed clock may make a lease last longer than its ttl
+	}
+	return min(c.ends, c.until) < extend.Call && r.oneStore(extend.Return)
+}
+
+// oneStore reports whether nothing worse had happened to servers by at than
+// that their clocks were changed: then no two of them gave one lock away.
+func (r *run) oneStore(at int64) bool {
+	for _, f := range r.faults {
+		if f.from >= at {
+			break
+		}
+		if f.server && f.event.F != histories.Skew {
+			return false
+		}
+	}
+	return r.promotion(0, at-1) == nil
 }
 
 // latestHolders are the holds of two workers that began last: one of them is
