@@ -51,10 +51,12 @@ func busyAcquires(k *keyed) []*histories.Op {
 	return busy
 }
 
-// saidBusy reports whether an acquire failed because the lock was not to be
-// had. Designs may add why.
+// saidBusy reports whether an operation failed because the lock was not to be
+// had. Designs may add why. An acquire that failed and gives no reason was
+// busy: that is what the format says of one.
 func saidBusy(op *histories.Op) bool {
-	return op.Outcome == histories.Fail && strings.HasPrefix(op.Error, histories.Busy)
+	return op.Outcome == histories.Fail &&
+		(strings.HasPrefix(op.Error, histories.Busy) || op.Error == "" && op.F == histories.Acquire)
 }
 
 // taken is a span in which somebody may have the lock by right.
