@@ -20,15 +20,11 @@ import (
 // time (no fault has hit a server yet) and B was granted the lock after A:
 // then A's was gone by then.
 func (r *run) foreignReleases(k *keyed) {
-	own := map[histories.Process]*ownLock{}
+	own := ownLocks{}
 	var l leaders
 	next := 0
 	for _, op := range k.locks {
-		mine := own[op.Process]
-		if mine == nil {
-			mine = &ownLock{lease: math.MinInt64, ghost: math.MinInt64}
-			own[op.Process] = mine
-		}
+		mine := own.of(op.Process)
 		if op.F != histories.Release {
 			mine.see(r, op)
 			continue
@@ -41,12 +37,21 @@ func (r *run) foreignReleases(k *keyed) {
 				r.foreign(mine, op, victim, k.believed.at(op.Process, op.Call) != nil) {
 				r.foreignRelease(k, mine, op, victim)
 				if !r.serversHurt(op.Return) {
-					own[victim.worker()].stolen(op)
+					own.of(victim.worker()).stolen(op)
 				}
 			}
 		}
 		mine.see(r, op)
 	}
+}
+
+type ownLocks map[histories.Process]*ownLock
+
+func (o ownLocks) of(p histories.Process) *ownLock {
+	if o[p] == nil {
+		o[p] = &ownLock{lease: math.MinInt64, ghost: math.MinInt64, elsewhere: math.MinInt64}
+	}
+	return o[p]
 }
 
 // ownLock is until when a worker's own lock may be in the store.
@@ -56,6 +61,14 @@ type ownLock struct {
 	ghost   int64         // from acquires of unknown outcome …
 	lands   int64         // … which may act until then
 	taken   *histories.Op // the foreign release that deleted it
+
+	// elsewhere is from what one store cannot have any more, but another may:
+	// grants before the last one, and what was not named by a release that
+	// said ok.
+	//
+	//	old master  acquire a ─ ok                                   release a ─ ok
+	//	new master                  acquire b ─ ok   release b ─ ok
+	elsewhere int64
 }
 
 // stolen notes that another worker's release has deleted this lock.
@@ -67,21 +80,36 @@ func (o *ownLock) see(r *run, op *histories.Op) {
 	end := r.leaseEnd(op)
 	switch {
 	case op.F == histories.Release && op.Outcome == histories.OK && !r.spec.Reentrant:
-		o.lease = math.MinInt64
-		if o.lands < op.Call {
-			o.ghost = math.MinInt64
-		}
+		o.released(op)
 	case op.F == histories.Release || op.Outcome == histories.Fail:
-	case op.Outcome == histories.OK:
-		o.lease = max(o.lease, end)
-		if op.F == histories.Acquire {
-			o.granted, o.taken = op, nil
-		}
 	case op.F == histories.Extend:
 		o.lease = max(o.lease, end)
+		if !o.isLast(op) {
+			o.elsewhere = max(o.elsewhere, end)
+		}
+	case op.Outcome == histories.OK:
+		o.elsewhere, o.lease = max(o.elsewhere, o.lease), max(o.lease, end)
+		o.granted, o.taken = op, nil
 	default:
 		o.ghost, o.lands = max(o.ghost, end), max(o.lands, later(op.Return, r.h.Header.MaxDelay))
 	}
+}
+
+// released notes a release that said ok: the store that it reached has nothing
+// of this worker any more.
+func (o *ownLock) released(op *histories.Op) {
+	if !o.isLast(op) {
+		o.elsewhere = max(o.elsewhere, o.lease)
+	}
+	o.lease = math.MinInt64
+	if o.lands < op.Call {
+		o.elsewhere, o.ghost = max(o.elsewhere, o.ghost), math.MinInt64
+	}
+}
+
+// isLast reports whether an operation names the last grant, or none.
+func (o *ownLock) isLast(op *histories.Op) bool {
+	return o.granted != nil && (op.Token == "" || o.granted.Token == "" || op.Token == o.granted.Token)
 }
 
 // leaseEnd is the latest moment at which the lease that op began or renewed
@@ -103,7 +131,8 @@ func (o *ownLock) over(t int64) bool { return max(o.lease, o.ghost) < t }
 func (r *run) foreign(mine *ownLock, op *histories.Op, victim *hold, believing bool) bool {
 	hurt := r.serversHurt(op.Return)
 	if mine.over(op.Call) {
-		return !hurt || op.Return < r.skewed // a skewed clock may make a lease last longer than its ttl
+		// A skewed clock may make a lease last longer than its ttl.
+		return !hurt || op.Return < r.skewed && mine.elsewhere < op.Call
 	}
 	// Granted at the very instant of the call, the other may have come just
 	// after the release had acted.

@@ -45,6 +45,16 @@ func TestRulesAtTheirEdges(t *testing.T) {
 				op(1, "acquire", "ok", 1005, 1008, token("b"), until(2005)).op(0, "release", "ok", 1010, 1012, token("a")).op(1, "release", "fail", 1100, 1101, token("b"), failed("not the owner")),
 			map[string]string{"lock-not-linearizable": "2,1,3,4"},
 		},
+		"foreign-release: granted to another at the very instant of the call": {
+			tell(withLease).op(0, "acquire", "ok", 0, 2, token("a"), until(1000)).op(0, "release", "ok", 1010, 1012, token("a")).op(1, "acquire", "ok", 1010, 1010, token("b"), until(2005)).op(1, "release", "fail", 1100, 1101, token("b"), failed("not the owner")),
+			map[string]string{"foreign-release": "2"},
+		},
+		"foreign-release: an unknown acquire on the old master, released after a lock on the new one": {
+			tell(withLease).op(0, "acquire", "info", 0, 50, token("a")).mark(histories.Nemesis, "promoted", 60, targeting("redis-2")).
+				op(0, "acquire", "ok", 170, 172, token("b"), until(300)).op(0, "release", "ok", 180, 181, token("b")).
+				op(1, "acquire", "ok", 200, 202, token("c"), until(900)).op(0, "release", "ok", 300, 301, token("a")).op(1, "release", "ok", 400, 401, token("c")),
+			map[string]string{"lock-not-linearizable": "4,1,5,6"},
+		},
 		"lease-gap: nobody else was there": {
 			tell(withLease).op(0, "acquire", "ok", 0, 2, until(1000)).op(0, "extend", "ok", 1500, 1502, until(2500)).op(0, "release", "ok", 1600, 1601),
 			valid,
