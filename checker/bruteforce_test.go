@@ -17,6 +17,10 @@ type lockBrute struct {
 	end  func(*histories.Op) int64
 	ops  []*histories.Op // that can have had an effect or tell of the state
 	seen map[string]bool
+	// strict: a grant carries its holder's number again only if the holder has
+	// kept the lock since, in this very order. Else it may unless the holder has
+	// certainly let go of it, in whatever order.
+	strict bool
 }
 
 // lockState is the lock after some operations.
@@ -27,17 +31,22 @@ type lockState struct {
 	spent  uint32        // … and was released afterwards
 	live   []int         // acquires in force, by place in ops
 	fence  histories.Num // of the last grant that had one
-	fencer histories.Process
+	fencer int           // who got that one, by place in ops
+	kept   bool          // and has had the lock since
 }
 
 func bruteLock(ops []*histories.Op, spec histories.LockSpec, end func(*histories.Op) int64) bool {
+	return newLockBrute(ops, spec, end).search(lockState{})
+}
+
+func newLockBrute(ops []*histories.Op, spec histories.LockSpec, end func(*histories.Op) int64) *lockBrute {
 	b := &lockBrute{spec: spec, end: end, seen: map[string]bool{}}
 	for _, op := range ops {
 		if op.F == histories.Acquire && op.Outcome != histories.Fail || op.F == histories.Release {
 			b.ops = append(b.ops, op)
 		}
 	}
-	return b.search(lockState{fencer: -1})
+	return b
 }
 
 func (b *lockBrute) search(s lockState) bool {
@@ -116,14 +125,43 @@ func (b *lockBrute) acquire(s lockState, i int) []lockState {
 		return nil
 	}
 	if op.Outcome == histories.OK && op.Fence.Known {
-		again := b.spec.Reentrant && s.fencer == op.Process && op.Fence == s.fence
+		again := b.spec.Reentrant && op.Fence == s.fence && b.again(s, op)
 		if s.fence.Known && op.Fence.N <= s.fence.N && !again {
 			return nil
 		}
-		s.fence, s.fencer = op.Fence, op.Process
+		s.fence, s.fencer, s.kept = op.Fence, i, true
 	}
 	s.live = append(s.live, i)
 	return []lockState{s}
+}
+
+// again reports whether op's worker may still have the lock that came with the
+// last number.
+func (b *lockBrute) again(s lockState, op *histories.Op) bool {
+	who := b.ops[s.fencer].Process
+	if who != op.Process || b.strict {
+		return who == op.Process && s.kept
+	}
+	first, last := b.ops[s.fencer], op
+	if first.CallLine > last.CallLine {
+		first, last = last, first
+	}
+	open, n := map[string]int{}, 0 // what it has not certainly released
+	for _, x := range b.ops {
+		switch {
+		case x.Process != who || x.CallLine > last.CallLine:
+		case x.F == histories.Acquire:
+			if n == 0 && x.CallLine > first.CallLine {
+				return false
+			}
+			open[x.Token]++
+			n++
+		case x.Outcome == histories.OK && open[x.Token] > 0:
+			open[x.Token]--
+			n--
+		}
+	}
+	return true
 }
 
 // matches reports whether the release can be about acquire i. An unknown
@@ -166,6 +204,7 @@ func (b *lockBrute) release(s lockState, op *histories.Op) (out []lockState) {
 		if b.matches(op, i) {
 			after := s
 			after.live = slices.Delete(slices.Clone(s.live), at, at+1)
+			after.kept = after.kept && len(after.live) > 0
 			out = append(out, after)
 		}
 	}
@@ -194,6 +233,7 @@ func (b *lockBrute) lapse(s lockState) (out []lockState) {
 			after.time = max(s.time, end)
 			after.lapsed |= 1 << i
 			after.live = slices.Delete(slices.Clone(s.live), at, at+1)
+			after.kept = after.kept && len(after.live) > 0
 			out = append(out, after)
 		}
 	}

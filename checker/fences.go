@@ -36,6 +36,10 @@ func (r *run) fences(k *keyed, ops []*histories.Op, fits func(*histories.Op) boo
 	byReturn := slices.Clone(byCall)
 	slices.SortStableFunc(byReturn, func(a, b *histories.Op) int { return cmpReturn(a, b) })
 	var largest *histories.Op
+	var again func(a, b *histories.Op) bool
+	if grants {
+		again = reentries(namedReleases(k), r.spec)
+	}
 	seen := map[int64]*histories.Op{}
 	next := 0
 	for _, op := range byCall {
@@ -48,7 +52,7 @@ func (r *run) fences(k *keyed, ops []*histories.Op, fits func(*histories.Op) boo
 		switch {
 		case largest != nil && op.Fence.N < largest.Fence.N:
 			r.fenceRegression(k, largest, op, grants)
-		case grants && twin != nil && !r.reentry(twin, op):
+		case grants && twin != nil && !again(twin, op):
 			r.fenceRegression(k, twin, op, grants)
 		}
 		if grants {
@@ -66,10 +70,6 @@ func cmpReturn(a, b *histories.Op) int {
 	}
 	return 0
 }
-
-// reentry reports whether b is the same worker's taking what it has: that is
-// no new grant.
-func (r *run) reentry(a, b *histories.Op) bool { return r.spec.Reentrant && a.Process == b.Process }
 
 func (r *run) fenceRegression(k *keyed, before, op *histories.Op, grants bool) {
 	v := Violation{Property: FenceRegression, From: min(before.Return, op.Return), To: op.Return, Ops: []int64{op.ID}}

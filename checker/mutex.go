@@ -39,7 +39,7 @@ func mutex(ops []*histories.Op, spec histories.LockSpec, end func(*histories.Op)
 	if c := s.instants(); c != nil {
 		return c, nil
 	}
-	return fenceOrder(s.needs, spec), nil
+	return fenceOrder(s.needs, ops, spec), nil
 }
 
 // inOrder sorts spans before instants, each by lo. It sorts small keys rather

@@ -11,22 +11,25 @@ import (
 // fenceOrder checks that grants can have come in the order of their numbers.
 // The needs fit a legal order; each grant is placed as early as the numbers
 // below it allow, which leaves most room for those above.
-func fenceOrder(needs []*lockNeed, spec histories.LockSpec) *contradiction {
+func fenceOrder(needs []*lockNeed, ops []*histories.Op, spec histories.LockSpec) *contradiction {
 	var fenced []*lockNeed
 	for _, n := range needs {
 		if n.acq != nil && n.acq.Outcome == histories.OK && n.acq.Fence.Known && !n.late {
 			fenced = append(fenced, n)
 		}
 	}
+	if len(fenced) < 2 {
+		return nil
+	}
+	again := reentries(ops, spec)
 	slices.SortFunc(fenced, func(a, b *lockNeed) int {
 		return cmp.Or(cmp.Compare(a.acq.Fence.N, b.acq.Fence.N), cmp.Compare(a.line(), b.line()))
 	})
 	var before *lockNeed
 	var from int64 // the earliest moment for the next grant
 	for i, n := range fenced {
-		reentry := i > 0 && spec.Reentrant && n.who == fenced[i-1].who
 		switch {
-		case i > 0 && n.acq.Fence.N == fenced[i-1].acq.Fence.N && !reentry:
+		case i > 0 && n.acq.Fence.N == fenced[i-1].acq.Fence.N && !again(fenced[i-1].acq, n.acq):
 			return fenceClash(fenced[i-1], n, "one number for both")
 		case i > 0 && n.latest() < fenceLimit(before, n, from):
 			return fenceClash(before, n, "but it came first")

@@ -86,7 +86,7 @@ const (
 type lockWorld struct {
 	live, lapsed, aged string
 	fence              histories.Num // of the last grant that had one
-	fencer             histories.Process
+	fencer             *histories.Op // that grant
 	ended              bool
 }
 
@@ -95,11 +95,12 @@ type lockModel struct {
 	acquires  []*histories.Op // by place
 	released  map[int32]bool  // a release that said ok can be about it
 	ambiguous bool            // a release can be about several acquires
+	again     func(a, b *histories.Op) bool
 }
 
 func lockSearch(ops []*histories.Op, spec histories.LockSpec, end func(*histories.Op) int64) *search {
 	end = orUntil(end)
-	m := &lockModel{spec: spec, released: map[int32]bool{}}
+	m := &lockModel{spec: spec, released: map[int32]bool{}, again: reentries(ops, spec)}
 	s := &search{}
 	for _, op := range ops {
 		if op.F != histories.Acquire || op.Outcome == histories.Fail {
@@ -126,7 +127,7 @@ func lockSearch(ops []*histories.Op, spec histories.LockSpec, end func(*historie
 
 // model is deterministic unless some release can be about several acquires.
 func (m *lockModel) model() porcupine.Model {
-	begin := lockWorld{fencer: -1}
+	begin := lockWorld{}
 	describeOp := func(input, _ any) string { return describeLock(input) }
 	if m.ambiguous {
 		n := porcupine.NondeterministicModel{
@@ -255,11 +256,13 @@ func (m *lockModel) acquire(w lockWorld, act *lockAct) []any {
 	}
 	if act.op.Outcome == histories.OK && act.op.Fence.Known {
 		n := act.op.Fence
-		again := m.spec.Reentrant && w.fencer == act.op.Process && n == w.fence
-		if w.fence.Known && n.N <= w.fence.N && !again {
+		switch {
+		case n == w.fence && m.again(w.fencer, act.op):
+		case w.fence.Known && n.N <= w.fence.N:
 			return nil
+		default:
+			w.fence, w.fencer = n, act.op
 		}
-		w.fence, w.fencer = n, act.op.Process
 	}
 	w.live = with(w.live, act.place)
 	return []any{w}
