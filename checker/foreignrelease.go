@@ -91,7 +91,7 @@ func (o *ownLock) see(r *run, op *histories.Op) {
 		o.elsewhere, o.lease = max(o.elsewhere, o.lease), max(o.lease, end)
 		o.granted, o.taken = op, nil
 	default:
-		o.ghost, o.lands = max(o.ghost, end), max(o.lands, later(op.Return, r.h.Header.MaxDelay))
+		o.ghost, o.lands = max(o.ghost, end), max(o.lands, r.lastsUntil(op))
 	}
 }
 
@@ -118,7 +118,7 @@ func (r *run) leaseEnd(op *histories.Op) int64 {
 	if r.spec.TTL <= 0 {
 		return histories.Never
 	}
-	end := later(op.Return, r.spec.TTL)
+	end := later(r.ended(op), r.spec.TTL)
 	if op.Outcome == histories.Info {
 		end = later(end, r.h.Header.MaxDelay)
 	}
