@@ -57,14 +57,6 @@ func (o *order) units() int64 {
 	return o.rowQty / int64(max(o.rows, 1))
 }
 
-// rows is how many rows of an order the audit found.
-func (b *books) rows(id string) int32 {
-	if o := b.find(id); o != nil {
-		return o.rows
-	}
-	return 0
-}
-
 // keepBooks reads the operations and the audit of a key.
 func (r *run) keepBooks(k *keyed) *books {
 	b := &books{had: units(r.h.Header.StockOf(k.name)), listed: r.listsOrders}

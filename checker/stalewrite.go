@@ -51,13 +51,18 @@ func writesBySell(k *keyed) map[int64]int {
 
 // tookEffect reports whether a write is known to have acted: it said so, or
 // its outcome is unknown, it is the only write of its sell, and the audit has
-// the order that is written after it.
+// the order that is written after it. A second sell of that order, or one
+// before it that this one found, may have written the row just as well.
 func (r *run) tookEffect(k *keyed, w *histories.Op, writes int) bool {
 	if w.Outcome != histories.Info {
 		return w.Outcome == histories.OK
 	}
 	sell := r.op(w.Parent)
-	return sell != nil && sell.Order != "" && writes == 1 && k.books.rows(sell.Order) > 0
+	if sell == nil || sell.Order == "" || sell.Outcome == histories.Fail || sell.Replay || writes != 1 {
+		return false
+	}
+	o := k.books.find(sell.Order)
+	return o != nil && o.rows > 0 && o.ok+o.unknown == 1 && w.Call <= k.audit.Time
 }
 
 // endedBefore is the hold of w's sell that ended last before w was invoked;
