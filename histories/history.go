@@ -29,7 +29,7 @@ type History struct {
 	Header Header
 	Ops    []Op     // by Call; equal times by line
 	Marks  []Event  // everything that is no operation: faults, roles, lost
-	Audits []Event  // one per stock key
+	Audits []Event  // by time; the last one of a stock key counts
 	End    int64    // ns: time of the last event
 	Notes  []string // what reading tolerated: a torn last line
 }

@@ -152,7 +152,9 @@ func (p *pairer) history() (*History, error) {
 		return nil, &LineError{first.line, fmt.Errorf("%w: op %d", ErrUnpaired, first.e.Op)}
 	}
 	sortOps(p.h.Ops)
-	slices.SortStableFunc(p.h.Marks, func(a, b Event) int { return cmp.Compare(a.Time, b.Time) })
+	byTime := func(a, b Event) int { return cmp.Compare(a.Time, b.Time) }
+	slices.SortStableFunc(p.h.Marks, byTime)
+	slices.SortStableFunc(p.h.Audits, byTime)
 	return &p.h, nil
 }
 
