@@ -11,16 +11,21 @@ import (
 // books are the accounts of one stock key: what its operations say on the one
 // side, what the audit found in the store on the other.
 type books struct {
-	had       int64 // initial units and ok restocks
-	maybeHad  int64 // units of restocks of unknown outcome
-	orders    []order
-	byID      orderIndex
-	nameless  []*histories.Op // accepted sells without an order id
-	unnamed   int64           // units of unknown sells without an order id
-	sells     int             // of any outcome
-	accepted  int             // sells that said ok
-	listed    bool            // the audit lists orders, if it has any
-	cancelled int64           // units of cancels of unknown outcome
+	audited  int64 // when the audit looked; Never if none did
+	had      int64 // initial units and ok restocks …
+	hadThen  int64 // … and those of them that the audit must have seen
+	maybeHad int64 // units of restocks of unknown outcome
+	orders   []order
+	byID     orderIndex
+	nameless []*histories.Op // accepted sells without an order id
+	sells    int             // of any outcome
+	listed   bool            // the audit lists orders, if it has any
+
+	inRows  int64 // units in rows of the audit
+	noID    int64 // of these, in rows without an order id
+	covered int64 // of these, in rows that are those of nameless sells
+	rowless int64 // units of nameless sells for which there is no row
+	doubt   int64 // units that left the stock without an order, as they may
 
 	settled, open int // unknown sells that the audit settled, and that it did not
 }
@@ -35,102 +40,192 @@ func units(n int64) int64 { return min(max(n, -maxUnits), maxUnits) }
 type order struct {
 	id      string
 	tag     uint32 // of its id's hash
-	qty     int64  // units of one sell, as its operation or else its row says
-	rowQty  int64  // units of all its rows
+	qty     int64  // units of one sell, as its operation says
+	rowQty  int64  // units of one row, of several the least
+	net     int64  // units that certain sells took before the audit, less those that certain cancels gave back …
+	spare   int64  // … and what these gave back beyond that
 	rows    int32  // in the audit
 	took    int32  // sells that said ok and were no replay
 	ok      int32  // sells that said ok, replays included
 	unknown int32  // sells of unknown outcome
 	cancels int32  // that said ok or may have acted
+	undone  int32  // of these, what the audit may have seen
 	first   int32  // into keyed.stock: the first accepted sell, else the first unknown one; -1: none
 	last    int32  // into keyed.stock: the last sell that was accepted or is unknown
+	kept    int32  // into keyed.stock: the first sell that was accepted before the audit; -1: none
 }
 
 // accepted reports whether the shop has promised the units of this order.
 func (o *order) accepted() bool { return (o.ok > 0 || o.rows > 0) && o.cancels == 0 }
 
-// units are those that one order is for, however often it took effect.
+// rowAlone reports whether no operation tells of the order, only a row does.
+func (o *order) rowAlone() bool { return o.rows > 0 && o.ok+o.unknown+o.cancels == 0 }
+
+// units are those that one order is for, however often it took effect. What
+// the store wrote down decides.
 func (o *order) units() int64 {
-	if o.qty > 0 {
-		return o.qty
+	if o.rows > 0 {
+		return o.rowQty
 	}
-	return o.rowQty / int64(max(o.rows, 1))
+	return o.qty
 }
 
 // keepBooks reads the operations and the audit of a key.
 func (r *run) keepBooks(k *keyed) *books {
-	b := &books{had: units(r.h.Header.StockOf(k.name)), listed: r.listsOrders}
+	b := &books{audited: histories.Never, listed: r.listsOrders}
+	if k.audit != nil {
+		b.audited = k.audit.Time
+	}
 	b.makeRoom(k)
+	b.had = units(r.h.Header.StockOf(k.name))
+	b.hadThen = b.had
 	for i, op := range k.stock {
-		switch op.F {
-		case histories.Sell:
+		switch {
+		case op.F == histories.Sell:
 			b.sell(op, int32(i))
-		case histories.Restock:
-			if op.Outcome == histories.OK {
-				b.had += units(op.Qty)
-			} else if op.Outcome == histories.Info {
-				b.maybeHad += units(op.Qty)
-			}
-		case histories.Cancel:
-			if op.Outcome != histories.Fail {
-				b.cancel(op)
-			}
+		case op.Outcome == histories.Fail:
+		case op.F == histories.Restock, op.F == histories.Cancel && op.Order == "":
+			b.restock(op)
+		case op.F == histories.Cancel:
+			b.cancel(op)
 		}
 	}
 	if k.audit != nil {
-		for _, row := range k.audit.Orders {
-			o := b.order(row.ID)
-			o.rows = bump(o.rows)
-			o.rowQty += units(max(row.Qty, 1))
-		}
+		b.readRows(k.audit.Orders)
 	}
+	b.cover()
 	r.settleSells(k, b)
 	return b
 }
 
 func bump(n int32) int32 { return min(n, math.MaxInt32-1) + 1 }
 
+// seen reports whether the audit must have seen what op did: only what had
+// been answered by then. What was called by then it may have seen.
+func (b *books) seen(op *histories.Op) bool {
+	return op.Outcome == histories.OK && op.Return < b.audited
+}
+
 func (b *books) sell(op *histories.Op, at int32) {
 	b.sells++
 	switch {
 	case op.Outcome == histories.Fail:
 		return
-	case op.Outcome == histories.OK:
-		b.accepted++
-	}
-	if op.Order == "" {
-		if op.Outcome == histories.OK && !op.Replay {
-			b.nameless = append(b.nameless, op)
-		} else if op.Outcome == histories.Info {
-			b.unnamed += units(op.Qty)
-		}
+	case op.Order != "":
+	case op.Outcome == histories.OK && !op.Replay:
+		b.nameless = append(b.nameless, op)
+		return
+	default:
 		return
 	}
 	o := b.order(op.Order)
+	o.sell(op, at)
+	if b.seen(op) {
+		if o.kept < 0 {
+			o.kept = at
+		}
+		if !op.Replay {
+			o.net += units(op.Qty)
+		}
+	}
+}
+
+// sell adds a sell to its order. For how many units an order is, the sell
+// that took them says. Until there is one it may be any: the least counts.
+func (o *order) sell(op *histories.Op, at int32) {
+	took, qty := op.Outcome == histories.OK && !op.Replay, units(op.Qty)
+	switch {
+	case took && o.took > 0:
+		o.qty = max(o.qty, qty)
+	case took, o.took == 0 && (o.ok+o.unknown == 0 || qty < o.qty):
+		o.qty = qty
+	}
 	o.last = at
 	if op.Outcome == histories.Info {
 		o.unknown = bump(o.unknown)
 		if o.first < 0 {
-			o.first, o.qty = at, units(op.Qty)
+			o.first = at
 		}
 		return
 	}
 	if o.ok == 0 {
 		o.first = at
 	}
-	o.qty = max(o.qty, units(op.Qty))
 	o.ok = bump(o.ok)
-	if !op.Replay {
+	if took {
 		o.took = bump(o.took)
+	}
+}
+
+// restock puts units in. So does a cancel that names no order.
+func (b *books) restock(op *histories.Op) {
+	qty := units(op.Qty)
+	if op.Outcome != histories.OK {
+		b.maybeHad += qty
+		return
+	}
+	b.had += qty
+	if b.seen(op) {
+		b.hadThen += qty
 	}
 }
 
 func (b *books) cancel(op *histories.Op) {
 	o := b.order(op.Order)
 	o.cancels = bump(o.cancels)
-	if op.Outcome == histories.Info {
-		b.cancelled += max(units(op.Qty), o.units())
+	if op.Call <= b.audited {
+		o.undone = bump(o.undone)
 	}
+	if b.seen(op) {
+		back := min(units(op.Qty), o.net)
+		o.net -= back
+		o.spare += units(op.Qty) - back
+	}
+}
+
+func (b *books) readRows(rows []histories.Order) {
+	for _, row := range rows {
+		if row.ID == "" {
+			b.noID += units(max(row.Qty, 1))
+			b.inRows += units(max(row.Qty, 1))
+			continue
+		}
+		o := b.order(row.ID)
+		qty := units(row.Qty)
+		if qty <= 0 { // the row does not say
+			qty = max(o.qty, 1)
+		}
+		if o.rows == 0 || qty < o.rowQty {
+			o.rowQty = qty
+		}
+		o.rows = bump(o.rows)
+		b.inRows += qty
+	}
+}
+
+// cover matches sells without an order id with rows that no operation names:
+// a store gives such orders ids of its own, or none. Counted twice, each
+// would be two sales.
+func (b *books) cover() {
+	if len(b.nameless) == 0 {
+		return
+	}
+	alone := b.noID
+	for i := range b.orders {
+		if o := &b.orders[i]; o.rowAlone() {
+			alone += o.units()
+		}
+	}
+	var asked, seen int64
+	for _, op := range b.nameless {
+		if op.Call <= b.audited {
+			asked += units(op.Qty)
+		}
+		if b.seen(op) {
+			seen += units(op.Qty)
+		}
+	}
+	b.covered, b.rowless = min(alone, asked), max(seen-alone, 0)
 }
 
 // promise is one accepted order, with the operation that tells of it.
@@ -142,22 +237,31 @@ type promise struct {
 }
 
 // promises are the accepted orders: the sells that said ok together with the
-// rows of the audit, each order once, by the time of their acceptance.
+// rows of the audit, each order once, by the time of their acceptance. Rows
+// that nameless sells cover are told by these.
 func (b *books) promises(k *keyed) []promise {
 	var all []promise
+	covered := b.covered
+	alone := func(id string, units int64) {
+		by := min(units, covered)
+		if covered -= by; units > by {
+			all = append(all, promise{order: id, units: units - by, at: histories.Never})
+		}
+	}
+	alone("", b.noID)
 	for i := range b.orders {
 		o := &b.orders[i]
-		if !o.accepted() {
-			continue
-		}
-		p := promise{order: o.id, units: o.units(), at: histories.Never}
-		if o.first >= 0 {
-			p.op = k.stock[o.first]
+		switch {
+		case !o.accepted():
+		case o.first < 0:
+			alone(o.id, o.units())
+		default:
+			p := promise{op: k.stock[o.first], order: o.id, units: o.units()}
 			if p.at = p.op.Return; p.op.Outcome != histories.OK {
 				p.at = p.op.Call
 			}
+			all = append(all, p)
 		}
-		all = append(all, p)
 	}
 	for _, op := range b.nameless {
 		all = append(all, promise{op: op, units: units(op.Qty), at: op.Return})
@@ -168,7 +272,7 @@ func (b *books) promises(k *keyed) []promise {
 
 // sold is the number of units in accepted orders.
 func (b *books) sold() int64 {
-	var sum int64
+	sum := b.noID - b.covered
 	for i := range b.orders {
 		if o := &b.orders[i]; o.accepted() {
 			sum += o.units()

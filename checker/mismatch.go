@@ -3,6 +3,7 @@ package checker
 import (
 	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/lockcheck/lockcheck/histories"
 )
@@ -14,63 +15,30 @@ import (
 // are exact once everything is quiet. What widens the comparison is only what
 // may have moved stock without a row: restocks and cancels of unknown
 // outcome, and unknown sells whose order has no row (a sell of which the
-// audit has the order is settled, it explains nothing more). Unknown sells
-// that may act after the audit widen it both ways.
+// audit has the order is settled, it explains nothing more). What may act
+// after the audit, or was not answered by then, widens it both ways; what was
+// called after it is not in it. See balance.
 //
-// Promises against store: an order that was accepted, and not cancelled, must
-// be among the rows. A store that lost both its row and its stock write in a
+// Promises against store: an order that was accepted before the audit, and not
+// cancelled, must be among the rows. A store that lost both its row and its stock write in a
 // failover balances by itself, but not with what the customers were told.
 func (r *run) mismatch(k *keyed) {
-	b := k.books
-	if k.audit == nil || !k.audit.Value.Known {
+	if k.audit == nil {
 		return
 	}
 	lost := r.lostOrders(k)
-	gone := b.had - units(k.audit.Value.N)
-	booked := b.booked(k)
-	low, high := r.slack(k)
-	off := gone - booked
+	if !k.audit.Value.Known {
+		return
+	}
+	s := r.balance(k)
+	off := s.gone - s.booked
+	k.books.doubt = max(off-s.across, 0)
 	switch {
-	case off > high && off != lost:
-		r.leaked(k, gone, booked, off)
-	case off < low:
-		r.invented(k, gone, booked, -off)
+	case off > s.high+lost: // a lost order may have taken its units or not
+		r.leaked(k, s.gone, s.booked, off)
+	case off < s.low:
+		r.invented(k, s.gone, s.booked, -off)
 	}
-}
-
-// booked is the number of units in the rows of the audit, or in the sells
-// that said ok where the audit lists no orders.
-func (b *books) booked(k *keyed) int64 {
-	if !b.listed {
-		return b.sold()
-	}
-	var sum int64
-	for _, row := range k.audit.Orders {
-		sum += units(max(row.Qty, 1))
-	}
-	for _, op := range b.nameless {
-		sum += units(op.Qty)
-	}
-	return sum
-}
-
-// slack is by how much the units that left the stock may differ from those in
-// order rows: from low, 0 or less, to high, 0 or more.
-func (r *run) slack(k *keyed) (low, high int64) {
-	b := k.books
-	low, high = -b.cancelled-b.maybeHad, b.cancelled+b.unnamed
-	for _, op := range k.stock {
-		if op.F != histories.Sell || op.Outcome != histories.Info || op.Order == "" {
-			continue
-		}
-		if r.lastsUntil(op) >= k.audit.Time {
-			low -= units(op.Qty)
-			high += units(op.Qty)
-		} else if o := b.find(op.Order); o.rows == 0 && (b.listed || o.ok == 0) {
-			high += units(op.Qty)
-		}
-	}
-	return low, high
 }
 
 // lostOrders reports accepted orders that the store no longer has, and
@@ -84,12 +52,12 @@ func (r *run) lostOrders(k *keyed) int64 {
 	var ops []*histories.Op
 	for i := range b.orders {
 		o := &b.orders[i]
-		if o.ok == 0 || o.rows > 0 || o.cancels > 0 {
+		if o.kept < 0 || o.rows > 0 || o.undone > 0 {
 			continue
 		}
 		v.Units += o.units()
 		v.Orders = append(v.Orders, o.id)
-		ops = append(ops, k.stock[o.first])
+		ops = append(ops, k.stock[o.kept])
 	}
 	if len(ops) == 0 {
 		return 0
@@ -145,11 +113,17 @@ func (r *run) leaked(k *keyed, gone, booked, units int64) {
 	})
 }
 
+// untilAudit are the stock operations that the audit may have seen.
+func (k *keyed) untilAudit() []*histories.Op {
+	n := sort.Search(len(k.stock), func(i int) bool { return k.stock[i].Call > k.books.audited })
+	return k.stock[:n]
+}
+
 // actedTwice are unknown sells whose order is in the store because of another
 // sell: if they took stock as well, the order took it twice.
 func (r *run) actedTwice(k *keyed) []*histories.Op {
 	var ops []*histories.Op
-	for _, op := range k.stock {
+	for _, op := range k.untilAudit() {
 		if op.F != histories.Sell || op.Outcome != histories.Info || op.Order == "" {
 			continue
 		}
@@ -165,7 +139,7 @@ func (r *run) actedTwice(k *keyed) []*histories.Op {
 // the other.
 func (r *run) invented(k *keyed, gone, booked, units int64) {
 	v := Violation{Property: StockMismatch, Units: units, From: k.audit.Time, To: k.audit.Time}
-	overwriters, first := sameLeft(k.stock)
+	overwriters, first := sameLeft(k.untilAudit())
 	if len(overwriters) > 0 {
 		v.From = min(v.From, overwriters[0].Return)
 		r.blame(&v, overwriters)

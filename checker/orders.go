@@ -49,7 +49,7 @@ func (b *books) at(id string) (slot int, tag uint32) {
 func (b *books) order(id string) *order {
 	slot, tag := b.at(id)
 	if b.byID.slots[slot] == 0 {
-		b.orders = append(b.orders, order{id: id, tag: tag, first: -1})
+		b.orders = append(b.orders, order{id: id, tag: tag, first: -1, kept: -1})
 		b.byID.slots[slot] = int32(len(b.orders))
 	}
 	return &b.orders[b.byID.slots[slot]-1]

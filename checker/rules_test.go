@@ -236,8 +236,21 @@ func TestBooksAtTheirEdges(t *testing.T) {
 		"a restock of unknown outcome may be there":           {1, tell(none).op(0, "restock", "info", 0, 1).op(0, "sell", "ok", 2, 3, orderID("a")).op(0, "sell", "ok", 4, 5, orderID("b")).audit(3000, 0, "a", "b"), valid},
 		"a cancelled order's unit can be sold again":          {1, tell(none).op(0, "sell", "ok", 2, 3, orderID("a")).op(0, "cancel", "ok", 4, 5, orderID("a")).op(0, "sell", "ok", 6, 7, orderID("b")).audit(3000, 0, "b"), valid},
 		"an order counts once, however often it was accepted": {1, tell(none).op(0, "sell", "ok", 0, 1, orderID("a"), left(0)).op(0, "sell", "ok", 2, 3, orderID("a"), left(0), replay).audit(3000, 0, "a"), valid},
-		"quantities count": {3, tell(none).op(0, "sell", "ok", 0, 1, orderID("a"), qty(2)).op(1, "sell", "ok", 0, 2, orderID("b"), qty(2)).audit(3000, -1, "a", "b"),
-			map[string]string{"oversell": "2", "stock-mismatch": "", "stock-not-linearizable": "1,2"}},
+		"quantities count": {3, tell(none).op(0, "sell", "ok", 0, 1, orderID("a"), qty(2)).op(1, "sell", "ok", 0, 2, orderID("b"), qty(2)).audit(3000, -1, "a", "b").rowsOf(2),
+			map[string]string{"oversell": "2", "stock-not-linearizable": "1,2"}},
+		"rows that name no quantity are of what was sold": {3, tell(none).op(0, "sell", "ok", 0, 1, orderID("a"), qty(2)).audit(3000, 1, "a").rowsOf(0), valid},
+		"a row decides for how many an order was":         {3, tell(none).op(0, "sell", "info", 0, 1, orderID("a"), qty(5)).audit(3000, 1, "a").rowsOf(2), valid},
+		"a replay may have asked for more":                {3, tell(none).op(0, "sell", "info", 0, 1, orderID("a"), qty(3)).op(0, "sell", "ok", 2, 3, orderID("a"), qty(5), replay), valid},
+		"and the sell before it for more than it":         {3, tell(none).op(0, "sell", "info", 0, 1, orderID("a"), qty(3)).op(0, "sell", "ok", 2, 3, orderID("a"), replay).audit(3000, 0), valid},
+		"rows without an order id are no duplicates":      {2, tell(none).op(0, "sell", "ok", 0, 1).op(0, "sell", "ok", 2, 3).audit(3000, 0, "", ""), valid},
+		"nor are those that the store named itself":       {2, tell(none).op(0, "sell", "ok", 0, 1).op(0, "sell", "ok", 2, 3).audit(3000, 0, "x", "y"), valid},
+		"a row of nobody counts as sold":                  {1, tell(none).op(0, "sell", "ok", 0, 1).audit(3000, -1, "x", "y"), map[string]string{"oversell": ""}},
+		"a sale after the audit is not in it":             {3, tell(none).op(0, "sell", "ok", 3001, 3002).op(0, "sell", "ok", 3003, 3004, orderID("a")).audit(3000, 2, "x"), valid},
+		"a cancel after it is not either":                 {3, tell(none).op(0, "sell", "ok", 0, 1, orderID("a")).op(0, "cancel", "ok", 3003, 3004, orderID("a")).audit(3000, 2, "x"), map[string]string{"stock-mismatch": "1"}},
+		"a cancel that names no order puts its unit back": {1, tell(none).op(0, "sell", "ok", 0, 1).op(0, "cancel", "ok", 2, 3).op(0, "sell", "ok", 4, 5).audit(3000, 0), valid},
+		"cancelled twice in a row may have been once":     {1, tell(none).op(0, "sell", "ok", 0, 1, orderID("a")).op(0, "cancel", "ok", 2, 3, orderID("a")).op(0, "cancel", "ok", 4, 5, orderID("a")).audit(3000, 1), valid},
+		"cancelled, and the unit is gone":                 {1, tell(none).op(0, "sell", "ok", 0, 1, orderID("a")).op(0, "cancel", "ok", 2, 3, orderID("a")).audit(3000, 0), map[string]string{"stock-mismatch": ""}},
+		"cancelled, perhaps":                              {1, tell(none).op(0, "sell", "ok", 0, 1, orderID("a")).op(0, "cancel", "info", 2, 3, orderID("a")).audit(3000, 0), valid},
 		"an unknown sell that is in the store was sold": {1, tell(none).op(0, "sell", "info", 0, 1, orderID("a")).op(1, "sell", "ok", 5, 6, orderID("b")).audit(3000, -1, "a", "b"),
 			map[string]string{"oversell": "2", "stock-not-linearizable": "1,2"}},
 		"an unknown sell that is not was not":                  {1, tell(none).op(0, "sell", "info", 0, 1, orderID("a")).op(1, "sell", "ok", 5, 6, orderID("b")).audit(3000, 0, "b"), valid},
@@ -265,6 +278,16 @@ func TestBooksAtTheirEdges(t *testing.T) {
 			}
 		})
 	}
+}
+
+// rowsOf says for how many units the rows of the story's audits are.
+func (s *story) rowsOf(qty int64) *story {
+	for _, audit := range s.h.Audits {
+		for i := range audit.Orders {
+			audit.Orders[i].Qty = qty
+		}
+	}
+	return s
 }
 
 // A row that was lost explains the unit that left the stock without one.

@@ -33,7 +33,7 @@ func (r *run) settleSells(k *keyed, b *books) {
 
 // settled reports whether the audit tells what became of an unknown sell.
 func (r *run) settled(k *keyed, b *books, op *histories.Op) bool {
-	if k.audit == nil || op.Order == "" || !b.listed {
+	if k.audit == nil || op.Order == "" || !b.listed || op.Call >= k.audit.Time {
 		return false
 	}
 	o := b.find(op.Order)
@@ -60,9 +60,9 @@ func (r *run) patched(k *keyed) []*histories.Op {
 		if op.F != histories.Sell || op.Outcome != histories.Info || op.Order == "" || op.Call >= k.audit.Time {
 			continue
 		}
-		if k.books.find(op.Order).happened() {
+		if o := k.books.find(op.Order); o.happened() {
 			happened := *op
-			happened.Outcome, happened.Return = histories.OK, k.audit.Time
+			happened.Outcome, happened.Return, happened.Qty = histories.OK, k.audit.Time, min(op.Qty, o.units())
 			ops[i] = &happened
 		}
 	}

@@ -111,14 +111,11 @@ func (r *run) unitsInDoubt() Warning {
 	}
 	var list []doubt
 	for _, k := range r.keys {
-		if k.books == nil || k.audit == nil || !k.audit.Value.Known {
-			continue
-		}
 		if _, broken := k.broken(StockMismatch); broken > 0 {
 			continue
 		}
-		if off := k.books.had - units(k.audit.Value.N) - k.books.booked(k); off > 0 {
-			list = append(list, doubt{k.name, off})
+		if k.books != nil && k.books.doubt > 0 {
+			list = append(list, doubt{k.name, k.books.doubt})
 		}
 	}
 	if len(list) == 0 {

@@ -1,0 +1,91 @@
+package checker
+
+import (
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// balance compares the stock that the audit of a key found with the orders.
+//
+//	          ┌ audit
+//	─ ok ─┤   │      it must have seen this
+//	     ├────┼─ ok  it may have seen this
+//	          │ ├──  it cannot have seen this
+//
+// What it must have seen counts. What it may have seen, and may have seen in
+// the stock but not in the orders or the other way round, widens the
+// comparison: gone less booked may be anything from low, 0 or less, to high,
+// 0 or more.
+type balance struct {
+	gone, booked int64 // units that left the stock, units in orders
+	low, high    int64
+	across       int64 // of high: units of sells that said ok when the audit had begun to look
+}
+
+func (r *run) balance(k *keyed) balance {
+	b := k.books
+	s := balance{gone: b.hadThen - units(k.audit.Value.N), booked: b.inRows + b.rowless}
+	if !b.listed {
+		b.bookSells(&s)
+	}
+	for _, op := range k.stock {
+		switch qty := units(op.Qty); {
+		case op.Call > b.audited:
+			return s
+		case op.Outcome == histories.Fail || b.seen(op):
+		case op.F == histories.Sell:
+			r.mayHaveSold(k, op, &s)
+		case op.F == histories.Restock, op.F == histories.Cancel && op.Order == "":
+			s.low -= qty
+		case op.F == histories.Cancel:
+			qty = max(qty, b.find(op.Order).units())
+			s.low -= qty
+			s.high += qty
+		}
+	}
+	return s
+}
+
+// bookSells takes the orders from the sells that said ok, where the audit
+// lists none. An order counts once, unless it was cancelled: it may have been
+// sold again, and how much is left of it only the sum of both tells.
+func (b *books) bookSells(s *balance) {
+	for i := range b.orders {
+		switch o := &b.orders[i]; {
+		case o.undone > 0:
+			s.booked += o.net
+			s.low -= o.spare
+		case o.kept >= 0:
+			s.booked += o.units()
+		}
+	}
+}
+
+// mayHaveSold widens the comparison by a sell that the audit may have seen. If
+// its order has a row it is settled, and explains nothing more; unless it may
+// act later still.
+func (r *run) mayHaveSold(k *keyed, op *histories.Op, s *balance) {
+	b, qty := k.books, units(op.Qty)
+	switch {
+	case op.Outcome == histories.OK && op.Replay:
+		return
+	case op.Outcome == histories.OK:
+		s.low -= qty
+		s.high += qty
+		s.across += qty
+		return
+	case r.lastsUntil(op) >= b.audited:
+		s.low -= qty
+		s.high += qty
+		return
+	case op.Order == "":
+		s.high += qty
+		return
+	}
+	switch o := b.find(op.Order); {
+	case o.rows > 0:
+	case b.listed, o.kept < 0, o.undone > 0:
+		s.high += qty
+	case o.took == 0: // a replay was accepted: of what, one of these says
+		s.high += max(qty-o.units(), 0)
+	}
+}
