@@ -14,6 +14,9 @@ import (
 // out. Stock is not asked: with absolute writes it can end at exactly 0 with
 // two orders for one unit.
 func (r *run) oversell(k *keyed) {
+	if k.undecided(Oversell) {
+		return
+	}
 	b := k.books
 	over := b.sold() - b.limit()
 	if over <= 0 {

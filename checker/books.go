@@ -20,6 +20,7 @@ type books struct {
 	nameless []*histories.Op // accepted sells without an order id
 	sells    int             // of any outcome
 	listed   bool            // the audit lists orders, if it has any
+	clipped  bool            // a quantity was larger than sums can take
 
 	inRows  int64 // units in rows of the audit
 	noID    int64 // of these, in rows without an order id
@@ -31,10 +32,21 @@ type books struct {
 }
 
 // maxUnits bounds quantities, so that no sum of them overflows: a history may
-// say anything.
+// say anything. Where something was cut off, the books decide nothing.
 const maxUnits = 1 << 40
 
 func units(n int64) int64 { return min(max(n, -maxUnits), maxUnits) }
+
+// clip notes quantities that are beyond it.
+func (b *books) clip(n int64) { b.clipped = b.clipped || n != units(n) }
+
+// undecided answers unknown to a property of a key whose books were clipped.
+func (k *keyed) undecided(p Property) bool {
+	if k.books.clipped {
+		k.of(p).unknown = sprintf("%s: no shop has so many units (more than %d)", k.name, int64(maxUnits))
+	}
+	return k.books.clipped
+}
 
 // order is what is known of one order id.
 type order struct {
@@ -79,7 +91,11 @@ func (r *run) keepBooks(k *keyed) *books {
 	b.makeRoom(k)
 	b.had = units(r.h.Header.StockOf(k.name))
 	b.hadThen = b.had
+	b.clip(r.h.Header.StockOf(k.name))
 	for i, op := range k.stock {
+		if op.Outcome != histories.Fail && op.F != histories.Read {
+			b.clip(op.Qty)
+		}
 		switch {
 		case op.F == histories.Sell:
 			b.sell(op, int32(i))
@@ -91,6 +107,7 @@ func (r *run) keepBooks(k *keyed) *books {
 		}
 	}
 	if k.audit != nil {
+		b.clip(k.audit.Value.N)
 		b.readRows(k.audit.Orders)
 	}
 	b.cover()
@@ -185,6 +202,7 @@ func (b *books) cancel(op *histories.Op) {
 
 func (b *books) readRows(rows []histories.Order) {
 	for _, row := range rows {
+		b.clip(row.Qty)
 		if row.ID == "" {
 			b.noID += units(max(row.Qty, 1))
 			b.inRows += units(max(row.Qty, 1))

@@ -41,7 +41,9 @@ func (r *run) counts() Counts {
 			sold := b.sold()
 			c.Sold += sold
 			c.Had += b.limit()
-			c.Oversold += max(0, sold-b.limit())
+			if !b.clipped {
+				c.Oversold += max(0, sold-b.limit())
+			}
 			c.Settled += b.settled
 			c.StillOpen += b.open
 		}

@@ -27,7 +27,7 @@ func (r *run) mismatch(k *keyed) {
 		return
 	}
 	lost := r.lostOrders(k)
-	if !k.audit.Value.Known {
+	if !k.audit.Value.Known || k.undecided(StockMismatch) {
 		return
 	}
 	s := r.balance(k)
