@@ -24,10 +24,15 @@ import (
 // failover balances by itself, but not with what the customers were told.
 func (r *run) mismatch(k *keyed) {
 	if k.audit == nil {
+		r.notAudited(k)
 		return
 	}
 	lost := r.lostOrders(k)
-	if !k.audit.Value.Known || k.undecided(StockMismatch) {
+	if !k.audit.Value.Known {
+		r.notAudited(k)
+		return
+	}
+	if k.undecided(StockMismatch) {
 		return
 	}
 	s := r.balance(k)
@@ -38,6 +43,14 @@ func (r *run) mismatch(k *keyed) {
 		r.leaked(k, s.gone, s.booked, off)
 	case off < s.low:
 		r.invented(k, s.gone, s.booked, -off)
+	}
+}
+
+// notAudited answers unknown for a key with sales that the audits passed over.
+// A history without any audit was not made to be asked; nor is who trusts it.
+func (r *run) notAudited(k *keyed) {
+	if k.books.sells > 0 && len(r.h.Audits) > 0 && !r.opt.Trust {
+		k.of(StockMismatch).unknown = sprintf("the stock of %s was not audited", k.name)
 	}
 }
 
