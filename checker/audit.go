@@ -194,14 +194,15 @@ const (
 // whether the history still fits an order if the unknown one never acted. If
 // it does not, but does with it, both acted.
 func (r *run) provenDuplicates(k *keyed, maybe []*order) {
-	if len(maybe) == 0 {
+	if len(maybe) == 0 || k.books.vague != nil {
 		return
 	}
-	if c, covered := stock(k.stock, r.h.Header.StockOf(k.name)); c != nil || covered != nil {
+	all := r.patched(k)
+	if c, covered := stock(all, r.h.Header.StockOf(k.name)); c != nil || covered != nil {
 		return
 	}
-	for _, o := range maybe[:min(len(maybe), maxProofs, maxProofWork/len(k.stock))] {
-		without := slices.DeleteFunc(slices.Clone(k.stock), func(op *histories.Op) bool {
+	for _, o := range maybe[:min(len(maybe), maxProofs, maxProofWork/len(all))] {
+		without := slices.DeleteFunc(slices.Clone(all), func(op *histories.Op) bool {
 			return op.F == histories.Sell && op.Order == o.id && op.Outcome == histories.Info
 		})
 		if c, covered := stock(without, r.h.Header.StockOf(k.name)); c != nil && covered == nil {

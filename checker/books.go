@@ -20,6 +20,8 @@ type books struct {
 	nameless []*histories.Op // accepted sells without an order id
 	sells    int             // of any outcome
 	listed   bool            // the audit lists orders, if it has any
+	whole    bool            // some cancel is of its whole order …
+	vague    *histories.Op   // … and it is not known how many units that is
 	clipped  bool            // a quantity was larger than sums can take
 
 	inRows  int64 // units in rows of the audit
@@ -64,6 +66,7 @@ type order struct {
 	undone  int32  // of these, what the audit may have seen
 	first   int32  // into keyed.stock: the first accepted sell, else the first unknown one; -1: none
 	last    int32  // into keyed.stock: the last sell that was accepted or is unknown
+	mixed   bool   // its sells were of several quantities
 	kept    int32  // into keyed.stock: the first sell that was accepted before the audit; -1: none
 }
 
@@ -111,6 +114,7 @@ func (r *run) keepBooks(k *keyed) *books {
 		b.readRows(k.audit.Orders)
 	}
 	b.cover()
+	b.findVague(k)
 	r.settleSells(k, b)
 	return b
 }
@@ -151,6 +155,7 @@ func (b *books) sell(op *histories.Op, at int32) {
 // that took them says. Until there is one it may be any: the least counts.
 func (o *order) sell(op *histories.Op, at int32) {
 	took, qty := op.Outcome == histories.OK && !op.Replay, units(op.Qty)
+	o.mixed = o.mixed || o.ok+o.unknown > 0 && qty != o.qty
 	switch {
 	case took && o.took > 0:
 		o.qty = max(o.qty, qty)
@@ -193,10 +198,37 @@ func (b *books) cancel(op *histories.Op) {
 	if op.Call <= b.audited {
 		o.undone = bump(o.undone)
 	}
+	b.whole = b.whole || op.Whole
 	if b.seen(op) {
-		back := min(units(op.Qty), o.net)
+		qty := o.back(op)
+		back := min(qty, o.net)
 		o.net -= back
-		o.spare += units(op.Qty) - back
+		o.spare += qty - back
+	}
+}
+
+// back is how many units a cancel of the order gives back.
+func (o *order) back(op *histories.Op) int64 {
+	if op.Whole && o.units() > 0 {
+		return o.units()
+	}
+	return units(op.Qty)
+}
+
+// findVague looks for a cancel of a whole order that nobody asked for, or
+// asked for in several quantities.
+func (b *books) findVague(k *keyed) {
+	if !b.whole {
+		return
+	}
+	for _, op := range k.stock {
+		if op.F != histories.Cancel || !op.Whole || op.Order == "" || op.Outcome == histories.Fail {
+			continue
+		}
+		if o := b.find(op.Order); o.mixed || o.units() == 0 {
+			b.vague = op
+			return
+		}
 	}
 }
 

@@ -37,7 +37,8 @@ func (r *run) balance(k *keyed) balance {
 		case op.F == histories.Restock, op.F == histories.Cancel && op.Order == "":
 			s.low -= qty
 		case op.F == histories.Cancel:
-			qty = max(qty, b.find(op.Order).units())
+			o := b.find(op.Order)
+			qty = max(o.back(op), o.units())
 			s.low -= qty
 			s.high += qty
 		}

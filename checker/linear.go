@@ -78,6 +78,10 @@ func (r *run) linearStock(ctx context.Context, k *keyed) {
 	if len(k.stock) == 0 {
 		return
 	}
+	if op := k.books.vague; op != nil {
+		k.of(StockNotLinearizable).unknown = sprintf("%s: op %d cancels order %s, and nothing says of how many units", k.name, op.ID, op.Order)
+		return
+	}
 	ops, initial := r.patched(k), r.h.Header.StockOf(k.name)
 	if tooLarge(ops, initial) {
 		k.of(StockNotLinearizable).unknown = sprintf("%s: no shop has so many units (more than %d)", k.name, maxJudged)

@@ -226,6 +226,8 @@ func TestBooksAtTheirEdges(t *testing.T) {
 	valid := map[string]string{"verdict": "valid"}
 	qty := func(n int64) func(*histories.Op) { return func(op *histories.Op) { op.Qty = n } }
 	replay := func(op *histories.Op) { op.Replay = true }
+	whole := func(op *histories.Op) { op.Whole = true }
+	value := func(n int64) func(*histories.Op) { return func(op *histories.Op) { op.Value = histories.N(n) } }
 	none := histories.LockSpec{None: true}
 	for name, c := range map[string]struct {
 		initial int64
@@ -250,7 +252,9 @@ func TestBooksAtTheirEdges(t *testing.T) {
 		"a cancel that names no order puts its unit back": {1, tell(none).op(0, "sell", "ok", 0, 1).op(0, "cancel", "ok", 2, 3).op(0, "sell", "ok", 4, 5).audit(3000, 0), valid},
 		"cancelled twice in a row may have been once":     {1, tell(none).op(0, "sell", "ok", 0, 1, orderID("a")).op(0, "cancel", "ok", 2, 3, orderID("a")).op(0, "cancel", "ok", 4, 5, orderID("a")).audit(3000, 1), valid},
 		"cancelled, and the unit is gone":                 {1, tell(none).op(0, "sell", "ok", 0, 1, orderID("a")).op(0, "cancel", "ok", 2, 3, orderID("a")).audit(3000, 0), map[string]string{"stock-mismatch": ""}},
-		"cancelled, perhaps":                              {1, tell(none).op(0, "sell", "ok", 0, 1, orderID("a")).op(0, "cancel", "info", 2, 3, orderID("a")).audit(3000, 0), valid},
+		"a whole order of which nobody knows the size": {5, tell(none).op(0, "sell", "info", 0, 1, orderID("a"), qty(3)).op(0, "sell", "info", 2, 3, orderID("a"), qty(5)).op(0, "cancel", "ok", 4, 5, orderID("a"), whole).op(0, "read", "ok", 6, 7, value(2)),
+			map[string]string{"verdict": "unknown"}},
+		"cancelled, perhaps": {1, tell(none).op(0, "sell", "ok", 0, 1, orderID("a")).op(0, "cancel", "info", 2, 3, orderID("a")).audit(3000, 0), valid},
 		"an unknown sell that is in the store was sold": {1, tell(none).op(0, "sell", "info", 0, 1, orderID("a")).op(1, "sell", "ok", 5, 6, orderID("b")).audit(3000, -1, "a", "b"),
 			map[string]string{"oversell": "2", "stock-not-linearizable": "1,2"}},
 		"an unknown sell that is not was not":                  {1, tell(none).op(0, "sell", "info", 0, 1, orderID("a")).op(1, "sell", "ok", 5, 6, orderID("b")).audit(3000, 0, "b"), valid},

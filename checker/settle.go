@@ -49,22 +49,34 @@ func (o *order) happened() bool { return o.rows == 1 && o.ok == 0 && o.unknown =
 func (r *run) lastsUntil(op *histories.Op) int64 { return later(r.ended(op), r.h.Header.MaxDelay) }
 
 // patched are the stock operations of a key, with the sells that the audit
-// found to have happened as such.
+// found to have happened as such, and cancels for as many units as they undo.
 func (r *run) patched(k *keyed) []*histories.Op {
-	if k.audit == nil || k.books.settled == 0 {
+	if k.books.settled == 0 && !k.books.whole {
 		return k.stock
 	}
 	ops := make([]*histories.Op, len(k.stock))
 	for i, op := range k.stock {
-		ops[i] = op
-		if op.F != histories.Sell || op.Outcome != histories.Info || op.Order == "" || op.Call >= k.audit.Time {
-			continue
-		}
+		ops[i] = k.patch(op)
+	}
+	return ops
+}
+
+// patch is op, or what is known of it besides as a copy.
+func (k *keyed) patch(op *histories.Op) *histories.Op {
+	if op.Order == "" || op.Outcome == histories.Fail {
+		return op
+	}
+	switch {
+	case op.F == histories.Sell && op.Outcome == histories.Info && op.Call < k.books.audited:
 		if o := k.books.find(op.Order); o.happened() {
 			happened := *op
 			happened.Outcome, happened.Return, happened.Qty = histories.OK, k.audit.Time, min(op.Qty, o.units())
-			ops[i] = &happened
+			return &happened
 		}
+	case op.F == histories.Cancel && op.Whole:
+		whole := *op
+		whole.Qty = k.books.find(op.Order).back(op)
+		return &whole
 	}
-	return ops
+	return op
 }

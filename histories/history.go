@@ -21,6 +21,7 @@ type Op struct {
 	Order, Customer, Token, Error   string
 	Fence, Until, Left, Seen, Value Num
 	Replay, Final                   bool
+	Whole                           bool // a cancel that named no quantity: it is of its whole order
 }
 
 // History is a recorded run, as read back: operations paired, the rest in

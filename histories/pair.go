@@ -74,7 +74,7 @@ func (p *pairer) invoke(e *Event, line int) error {
 		Qty: max(e.Qty, 1), Work: e.Work,
 		Order: e.Order, Customer: e.Customer, Token: e.Token, Error: e.Error,
 		Fence: e.Fence, Until: e.Until, Left: e.Left, Seen: e.Seen, Value: e.Value,
-		Replay: e.Replay, Final: e.Final,
+		Replay: e.Replay, Final: e.Final, Whole: e.F == Cancel && e.Qty == 0,
 	})
 	if len(p.early) == 0 {
 		return nil
