@@ -22,6 +22,7 @@ type books struct {
 	listed   bool            // the audit lists orders, if it has any
 	whole    bool            // some cancel is of its whole order …
 	vague    *histories.Op   // … and it is not known how many units that is
+	early    []*histories.Op // cancels that were called before any sell of their order
 	clipped  bool            // a quantity was larger than sums can take
 
 	inRows  int64 // units in rows of the audit
@@ -113,6 +114,10 @@ func (r *run) keepBooks(k *keyed) *books {
 		b.clip(k.audit.Value.N)
 		b.readRows(k.audit.Orders)
 	}
+	for _, op := range b.early {
+		o := b.find(op.Order)
+		o.spare += o.back(op)
+	}
 	b.cover()
 	b.findVague(k)
 	r.settleSells(k, b)
@@ -199,11 +204,14 @@ func (b *books) cancel(op *histories.Op) {
 		o.undone = bump(o.undone)
 	}
 	b.whole = b.whole || op.Whole
-	if b.seen(op) {
-		qty := o.back(op)
-		back := min(qty, o.net)
+	switch {
+	case !b.seen(op):
+	case o.ok+o.unknown == 0: // called before what it undid
+		b.early = append(b.early, op)
+	default:
+		back := min(o.back(op), o.net)
 		o.net -= back
-		o.spare += qty - back
+		o.spare += o.back(op) - back
 	}
 }
 

@@ -47,15 +47,26 @@ func (r *run) balance(k *keyed) balance {
 }
 
 // bookSells takes the orders from the sells that said ok, where the audit
-// lists none. An order counts once, unless it was cancelled: it may have been
-// sold again, and how much is left of it only the sum of both tells.
+// lists none. An order that was cancelled may have been sold again: how much
+// is left of it only the sum of both tells. Of one that was accepted twice the
+// second sell may have found the first; that it did not is a violation of its
+// own.
 func (b *books) bookSells(s *balance) {
 	for i := range b.orders {
 		switch o := &b.orders[i]; {
 		case o.undone > 0:
 			s.booked += o.net
 			s.low -= o.spare
-		case o.kept >= 0:
+			if o.mixed && b.whole { // which of its sells each cancel undid is not known
+				s.low -= o.qty * int64(o.undone)
+				s.high += o.qty * int64(o.undone)
+			}
+		case o.net > 0:
+			s.booked += o.net
+			if o.took > 1 {
+				s.low -= o.net
+			}
+		case o.kept >= 0: // a replay, of a sell in doubt
 			s.booked += o.units()
 		}
 	}
