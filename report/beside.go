@@ -103,7 +103,7 @@ func lines(a, b map[string]string) []besideLine {
 func verdictWords(s stored) map[string]string {
 	words := map[string]string{"all": string(s.Outcome())}
 	for _, level := range levels {
-		if o, judged := s.Verdict.Levels[level]; judged {
+		if o, judged := levelOutcome(level, s.Verdict); judged {
 			words[string(level)] = string(o) + ": " + levelText(level, s.Verdict)
 		}
 	}

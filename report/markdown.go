@@ -52,7 +52,7 @@ func Markdown(w io.Writer, r Run) error {
 	}
 	b.WriteString("| level | verdict | |\n|---|---|---|\n")
 	for _, level := range levels {
-		if o, judged := v.Levels[level]; judged {
+		if o, judged := levelOutcome(level, v); judged {
 			fmt.Fprintf(&b, "| %s | %s %s | %s |\n", level, marks[o], o, md(levelText(level, v)))
 		}
 	}

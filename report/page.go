@@ -95,7 +95,7 @@ func newPage(r Run) (page, error) {
 		Settings: settingsOf(r.Header), Lock: lockWords(r.Header.Lock), Outcomes: outcomeRows(v.Counts.Outcomes),
 	}
 	for _, l := range levels {
-		if o, judged := v.Levels[l]; judged {
+		if o, judged := levelOutcome(l, v); judged {
 			p.Levels = append(p.Levels, levelView{l, o, levelText(l, v)})
 		}
 	}

@@ -86,7 +86,7 @@ func (t *text) hang(indent int, label, s string) {
 func (t *text) levels(v *checker.Verdict) {
 	t.line("")
 	for _, level := range levels {
-		o, judged := v.Levels[level]
+		o, judged := levelOutcome(level, v)
 		if !judged {
 			continue
 		}

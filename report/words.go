@@ -175,6 +175,16 @@ func balance(c checker.Counts) string {
 	return s + "."
 }
 
+// levelOutcome is how a level came out; false if it was not judged. In a run that
+// meant too little nothing is valid, however little was seen to break.
+func levelOutcome(level checker.Level, v *checker.Verdict) (checker.Outcome, bool) {
+	o, judged := v.Levels[level]
+	if v.Outcome == checker.Unknown && o == checker.Valid {
+		o = checker.Unknown
+	}
+	return o, judged
+}
+
 // levelText says in plain words how a level came out.
 func levelText(level checker.Level, v *checker.Verdict) string {
 	var broken, open []string
@@ -196,6 +206,8 @@ func levelText(level checker.Level, v *checker.Verdict) string {
 		return strings.Join(open, "; ")
 	case v.Levels[level] == checker.Valid && level != checker.BusinessLevel && v.Counts.Grants == 0:
 		return "no lock was taken"
+	case v.Levels[level] == checker.Valid && v.Outcome == checker.Unknown:
+		return "nothing was seen to break"
 	case v.Levels[level] == checker.Valid:
 		return guards[level]
 	}
