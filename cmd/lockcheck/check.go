@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"github.com/lockcheck/lockcheck/checker"
@@ -49,6 +50,7 @@ func (a *app) checkFile(ctx context.Context, name string, o checker.Options) (re
 			return report.Run{}, err
 		}
 		defer file.Close()
+		collectInTime(file)
 		in = file
 	}
 	h, err := histories.ReadAny(bufio.NewReaderSize(in, 1<<20))
@@ -58,6 +60,17 @@ func (a *app) checkFile(ctx context.Context, name string, o checker.Options) (re
 	begin := time.Now()
 	v := checker.Check(ctx, h, o)
 	return report.Run{Header: h.Header, History: h, Verdict: v, Checked: time.Since(begin)}, nil
+}
+
+// collectInTime keeps garbage from filling the memory while a large history is
+// judged: the operations alone take about three times the room of their file.
+// The user's own GOMEMLIMIT counts.
+func collectInTime(file *os.File) {
+	const least = 900 << 20
+	info, err := file.Stat()
+	if err == nil && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(max(least, 5*info.Size()))
+	}
 }
 
 // openHistory opens the history of what the user named.
