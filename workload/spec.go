@@ -105,6 +105,9 @@ func (s Spec) Resolved() (Spec, error) {
 		s = s.or(flashSale)
 		defaults.Customers = 0 // every worker is a customer of its own
 	}
+	if c := int64(defaults.Customers); c > 0 && s.Stock > c { // a larger batch wants more customers
+		defaults.Customers = int(min(2*s.Stock, mostOf["customers"]))
+	}
 	s = s.or(defaults).or(standard)
 	if s.Renew == 0 {
 		s.Renew = s.TTL / 3

@@ -48,6 +48,17 @@ func TestResolvedNamesTheFlag(t *testing.T) {
 	}
 }
 
+func TestALargerBatchHasMoreCustomers(t *testing.T) {
+	few, err := Spec{Design: "idempotent-lock", Seed: 1}.Resolved()
+	if err != nil || few.Customers < 1 || int64(few.Customers) < few.Stock {
+		t.Errorf("%d customers for %d units, %v", few.Customers, few.Stock, err)
+	}
+	many, err := Spec{Design: "idempotent-lock", Seed: 1, Stock: 10_000}.Resolved()
+	if err != nil || many.Customers != 20_000 {
+		t.Errorf("%d customers for 10,000 units, %v", many.Customers, err)
+	}
+}
+
 func TestFlashSaleIsTheArticlesScene(t *testing.T) {
 	s, err := Spec{Design: "lua-stock", Workload: FlashSale}.Resolved()
 	if err != nil {
