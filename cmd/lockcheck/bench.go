@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,11 +58,14 @@ func runBench(ctx context.Context, a *app, args []string) (int, error) {
 	}
 	f.spec.Batches = 1
 	f.runs = max(f.runs, 1)
+	f.measure = true
 	cells, err := f.cells()
 	if err != nil {
 		return 0, err
 	}
-	f.chooseSeed()
+	if err := f.begin(a); err != nil {
+		return exitBroken, err
+	}
 	provider, err := f.provider(ctx)
 	if err != nil {
 		return 0, err
@@ -79,25 +83,32 @@ func runBench(ctx context.Context, a *app, args []string) (int, error) {
 
 func (a *app) concludeBench(all []tableResult) (int, error) {
 	var rows []benchRow
-	source := ""
+	var errs []error
+	var sources []string
 	for _, r := range all {
-		if r.err != nil {
-			return 0, r.err
-		}
 		row := benchRow{design: r.design.Name, na: r.na}
-		if r.shown != nil {
-			row = measure(r.design, r.shown)
-			source = r.shown.Header.Source
+		switch {
+		case r.err != nil:
+			row.na = "could not be run"
+			errs = append(errs, r.err)
+		case r.speed != nil:
+			row = *r.speed
+			if s := r.shown.Header.Source; !slices.Contains(sources, s) {
+				sources = append(sources, s)
+			}
 		}
 		rows = append(rows, row)
 	}
-	a.printBench(rows, source)
+	a.printBench(rows, strings.Join(sources, "; "))
+	if err := errors.Join(errs...); err != nil {
+		return exitBroken, err
+	}
 	return exitValid, nil
 }
 
 // measure computes the speed of one run from its history.
-func measure(d workload.Design, j *judged) benchRow {
-	row := benchRow{design: d.Name, oversold: j.Verdict.Counts.Oversold}
+func measure(d workload.Design, j *judged) *benchRow {
+	row := &benchRow{design: d.Name, oversold: j.Verdict.Counts.Oversold}
 	var latencies []time.Duration
 	var first, last int64
 	for _, op := range j.History.Ops {
@@ -133,7 +144,7 @@ func quantile(sorted []time.Duration, percent int) time.Duration {
 func (a *app) printBench(rows []benchRow, source string) {
 	base := speedOf(rows, "row-lock")
 	fmt.Fprintf(a.stdout, "no faults, on %s\n\n", source)
-	fmt.Fprintf(a.stdout, "%-20s %8s %9s %8s %8s %8s %6s %8s\n", "design", "sells/s", "×row-lock", "p50", "p95", "p99", "sold %", "oversold")
+	fmt.Fprintf(a.stdout, "%-20s %7s %9s %7s %7s %7s %6s %8s\n", "design", "sells/s", "×row-lock", "p50", "p95", "p99", "sold %", "oversold")
 	for _, r := range rows {
 		if r.na != "" {
 			fmt.Fprintf(a.stdout, "%-20s %s\n", r.design, r.na)
@@ -147,7 +158,7 @@ func (a *app) printBench(rows []benchRow, source string) {
 		if r.tries > 0 {
 			sold = 100 * float64(r.sells) / float64(r.tries)
 		}
-		fmt.Fprintf(a.stdout, "%-20s %8.0f %9s %8s %8s %8s %6.1f %8d\n", r.design, r.perSecond, ratio,
+		fmt.Fprintf(a.stdout, "%-20s %7.0f %9s %7s %7s %7s %6.1f %8d\n", r.design, r.perSecond, ratio,
 			short(r.p50), short(r.p95), short(r.p99), sold, r.oversold)
 	}
 	fmt.Fprintln(a.stdout)

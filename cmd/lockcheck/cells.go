@@ -210,6 +210,7 @@ type tableResult struct {
 	tableCell
 	cell  report.Cell // over all runs
 	shown *judged     // the first invalid run, else the last
+	speed *benchRow   // of the shown run; bench only
 	err   error       // lockcheck or its environment broke
 }
 
@@ -227,6 +228,9 @@ func (f *runFlags) runCells(ctx context.Context, p cluster.Provider, cells []tab
 		wg.Go(func() {
 			for i := range next {
 				results[i] = f.runCell(ctx, p, cells[i], progress)
+				if r := &results[i]; f.measure && r.shown != nil {
+					r.speed = measure(r.design, r.shown)
+				}
 				if len(cells) > 1 {
 					results[i].forget()
 				}

@@ -44,6 +44,7 @@ type runFlags struct {
 	shard     string
 	seed      uint64
 	runs      int
+	measure   bool // bench: the speed of each cell
 	timeLimit time.Duration
 	interval  time.Duration
 	downAfter time.Duration
