@@ -159,8 +159,8 @@ var ofMajority = map[string]Claim{
 	"pause":     {Holds, Holds, MayBreak},  // between the look at the deadline and the write
 	"clock":     {Breaks, Holds, MayBreak}, // a majority ends leases early
 	"loss":      allHold,
-	"crash":     {Holds, Holds, MayBreak}, // units without an order leak
-	"evict":     allHold,                  // one server of five
+	"crash":     {Holds, Holds, MayBreak},    // units without an order leak
+	"evict":     {MayBreak, Holds, MayBreak}, // one server of a bare majority is enough
 
 	// It has neither replicas nor SQL.
 	"failover": allHold, "switchover": allHold, "delay": allHold, "cut-connection": allHold,
