@@ -78,9 +78,13 @@ type lockNeed struct {
 	span bool
 	// late: the instant is that of a release after its grant may have lapsed.
 	late bool
-	who  histories.Process
-	acq  *histories.Op // nil if the release came without one
-	rel  *histories.Op // nil if the span has no end, or none that a release made
+	// unknown: the release is of an acquire of unknown outcome, asked for then
+	// at the earliest.
+	unknown bool
+	asked   int64
+	who     histories.Process
+	acq     *histories.Op // nil if the release came without one
+	rel     *histories.Op // nil if the span has no end, or none that a release made
 }
 
 // line is where the need begins in the file: what one worker did at one
@@ -184,6 +188,9 @@ func (s *lockSweep) clash(n *lockNeed, run lockRun) *contradiction {
 func (s *lockSweep) excludes(span, n *lockNeed) bool {
 	if s.spec.Reentrant || n.late || !n.within(span) {
 		return false
+	}
+	if n.unknown && s.spec.TTL > 0 && later(n.asked, s.spec.TTL) <= span.acq.Return {
+		return false // it may have been granted first, and the span be the taking again
 	}
 	return s.spec.TTL == 0 || n.latest() < later(span.acq.Call, s.spec.TTL)
 }

@@ -120,9 +120,14 @@ func (r *lockReducer) single(g *lockGroup) {
 
 // unknownAcquire needs an instant only if something was there to release.
 func (r *lockReducer) unknownAcquire(g *lockGroup, ok *histories.Op) {
-	if ok != nil {
-		r.need(lockNeed{lo: max(g.acq.Call, ok.Call), hi: ok.Return, who: g.who, acq: g.acq, rel: ok})
+	if ok == nil {
+		return
 	}
+	n := lockNeed{lo: max(g.acq.Call, ok.Call), hi: ok.Return, who: g.who, acq: g.acq, rel: ok, unknown: true, asked: g.acq.Call}
+	if list := r.nameless[g.who]; g.acq.Token == "" && len(list) > 0 {
+		n.asked = min(n.asked, list[0].Call) // whichever of them it was
+	}
+	r.need(n)
 }
 
 // granted reduces an ok acquire with its first ok and first unknown release.
