@@ -134,6 +134,16 @@ func TestTimedOutRequestLandsLateOrNever(t *testing.T) {
 	}
 }
 
+// What a strobe sets right again has bitten, although the clock is right then.
+func TestAJumpBackIsProvenToo(t *testing.T) {
+	r := newRig(t, Config{}, cluster.Options{Topology: single})
+	r.direct(func(ctx context.Context) {
+		for _, offset := range []time.Duration{6 * time.Second, -6 * time.Second} {
+			r.inject(ctx, histories.Fault{F: histories.Skew, Targets: []string{"locks"}, Offset: offset})
+		}
+	})
+}
+
 func TestSkewedServerEndsLeases(t *testing.T) {
 	r := newRig(t, Config{}, cluster.Options{Topology: single})
 	r.direct(func(ctx context.Context) {
