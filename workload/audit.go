@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/workload/env"
+	"github.com/lockcheck/lockcheck/workload/stock"
 )
 
 // Setup puts the initial stock in, before the workers start. e is the
@@ -23,11 +24,18 @@ func Setup(ctx context.Context, e *env.Env, s Spec) error {
 }
 
 // Audit looks at stock and orders when all is quiet: one event per stock
-// key, in the order of keys. e is the director's Env.
+// key, in the order of keys. What dead workers left in a queue is done first:
+// an order that waits for its consumer is late, not lost. e is the director's
+// Env.
 func Audit(ctx context.Context, e *env.Env, s Spec, keys []string) ([]histories.Event, error) {
 	s, err := s.Resolved()
 	if err != nil {
 		return nil, err
+	}
+	d, _ := Find(s.Design)
+	passSteps(e)
+	if err := drain(ctx, d, &stock.Till{Env: e, Initial: s.Stock}, auditTries); err != nil {
+		return nil, fmt.Errorf("do what the workers left undone: %w", err)
 	}
 	ledger := s.ledger()
 	events := make([]histories.Event, 0, len(keys))
@@ -44,7 +52,7 @@ func Audit(ctx context.Context, e *env.Env, s Spec, keys []string) ([]histories.
 	return events, nil
 }
 
-// auditTries bounds how often a key is read again: a connection of the
+// auditTries bounds how often something is tried again: a connection of the
 // director may have broken with its server long before it is next used.
 const auditTries = 12
 

@@ -63,12 +63,17 @@ func newWorker(s Spec, e *env.Env, w env.Wire) (*worker, error) {
 	}
 	k.till = &stock.Till{Env: e, Initial: s.Stock, Begin: k.record.begin, Note: k.record.note}
 	e.Extending = k.till.Extending
-	if e.Step == nil {
-		e.Step = func(context.Context, string) error { return nil }
-	}
+	passSteps(e)
 	var err error
 	k.till.Lock, err = s.NewLock(e)
 	return k, err
+}
+
+// passSteps lets e go through all steps, unless it stops at them.
+func passSteps(e *env.Env) {
+	if e.Step == nil {
+		e.Step = func(context.Context, string) error { return nil }
+	}
 }
 
 func (k *worker) run(ctx context.Context) error {
@@ -171,19 +176,31 @@ func (k *worker) idle(ctx context.Context) error {
 	return k.env.Clock.Sleep(ctx, poll)
 }
 
-// drain does what is left to do besides selling: until nothing is, or it
-// fails again and again.
+// drain does what is left to do besides selling. What this worker fails to
+// do the audit does.
 func (k *worker) drain(ctx context.Context) error {
+	_ = drain(ctx, k.design, k.till, 3)
+	return ctx.Err()
+}
+
+// drain does what a design does besides selling, until there is nothing left
+// or it has failed tries times in a row.
+func drain(ctx context.Context, d Design, t *stock.Till, tries int) error {
 	const limit = time.Second
-	for failed := 0; k.design.idle != nil && failed < 3; {
-		did, err := k.design.idle(ctx, k.till, limit)
+	for failed := 0; d.idle != nil; {
+		did, err := d.idle(ctx, t, limit)
 		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err != nil:
-			failed++
-		case !did:
+		case err == nil && !did:
 			return nil
+		case err == nil:
+			failed = 0
+			continue
+		}
+		if failed++; failed == tries {
+			return err
+		}
+		if err := t.Env.Clock.Sleep(ctx, time.Duration(failed)*100*time.Millisecond); err != nil {
+			return err
 		}
 	}
 	return nil

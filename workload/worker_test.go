@@ -16,6 +16,7 @@ import (
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/workload"
 	"github.com/lockcheck/lockcheck/workload/env"
+	"github.com/lockcheck/lockcheck/workload/stock"
 )
 
 // run runs a spec without faults on a simulated cluster and answers what was
@@ -247,6 +248,44 @@ func TestTheGrainOfTheLockDecidesWhatItGuards(t *testing.T) {
 				t.Errorf("business is %s, want %s", got, c.want)
 			}
 		})
+	}
+}
+
+func TestAnOrderLeftInTheQueueIsLateNotLost(t *testing.T) {
+	ctx := t.Context()
+	s, err := workload.Spec{Design: "pipeline"}.Resolved()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := sim.New(sim.Config{}).Cell(ctx, cluster.Options{Topology: s.Topology(), Program: workload.Program, Workers: 1, PerHost: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Run(ctx, func(ctx context.Context) error {
+		if err := workload.Setup(ctx, c.Env(), s); err != nil {
+			return err
+		}
+		key := workload.StockKey(0, 0)
+		order, err := json.Marshal(stock.Purchase{Key: key, Qty: 2, Order: "w0-1", Customer: "c0"})
+		if err != nil {
+			return err
+		}
+		for range 2 { // delivered twice, taken once
+			if err := c.Env().Queue.Publish(ctx, string(order)); err != nil {
+				return err
+			}
+		}
+		audits, err := workload.Audit(ctx, c.Env(), s, []string{key})
+		if err != nil {
+			return err
+		}
+		want := []histories.Order{{ID: "w0-1", Qty: 2}}
+		if a := audits[0]; a.Value.N != s.Stock-2 || !slices.Equal(a.Orders, want) {
+			t.Errorf("the audit found %d units and orders %v, want %d and %v", a.Value.N, a.Orders, s.Stock-2, want)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 }
 
