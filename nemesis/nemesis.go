@@ -56,7 +56,7 @@ type Nemesis struct {
 
 // Variant makes one kind of episode.
 type Variant struct {
-	Name string
+	Name, Summary string
 	// Fits reports whether the variant makes sense; nil: always.
 	Fits func(Params) bool
 	Plan func(Params) []Step

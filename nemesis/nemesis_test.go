@@ -247,6 +247,34 @@ func TestTheAimIsALongGrantOfAKeyThatWasFree(t *testing.T) {
 	}
 }
 
+func TestAKeyThatWasLockedDuringTheInjectionIsNotFree(t *testing.T) {
+	release := func(p histories.Process, op int64, key string, ok time.Duration) []histories.Event {
+		return []histories.Event{
+			at(ok-1, histories.Event{Process: p, Type: histories.Invoke, F: histories.Release, Op: op, Key: key}),
+			at(ok, histories.Event{Process: p, Type: histories.OK, F: histories.Release, Op: op}),
+		}
+	}
+	// The cut is made from 1 s to 3 s.
+	w := &script{watch: &Watch{}, takes: 2 * time.Second, coming: join(
+		sale(1, 10, "before", 200*time.Millisecond, time.Millisecond),
+		release(1, 13, "before", 500*time.Millisecond),
+		sale(2, 20, "just before", 300*time.Millisecond, time.Millisecond),
+		release(2, 23, "just before", 950*time.Millisecond),
+		sale(3, 30, "during", 1500*time.Millisecond, time.Millisecond),
+		release(3, 33, "during", 2*time.Second),
+		sale(4, 40, "during", 3500*time.Millisecond, 3*time.Second),
+		sale(5, 50, "just before", 3600*time.Millisecond, 3*time.Second),
+		sale(6, 60, "before", 3700*time.Millisecond, 3*time.Second),
+	)}
+	sched := Schedule{Format: Format, Episodes: []Episode{{At: time.Second, Steps: []Step{{Fault: histories.Fault{F: histories.Partition}}, killHolder}}}}
+	if err := Run(t.Context(), w, sched, w.watch, 20*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := w.injected[1].Targets, []string{"worker-6", "key:before"}; !cmp.Equal(got, want) {
+		t.Errorf("aimed at %v, want %v", got, want)
+	}
+}
+
 func TestAPromotionDuringTheInjectionIsNotMissed(t *testing.T) {
 	promoted := histories.Event{Process: histories.Nemesis, Type: histories.Info, F: histories.Promoted}
 	steps := []Step{

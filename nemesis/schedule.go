@@ -48,8 +48,9 @@ func (s Step) Heals() bool {
 type Trigger struct {
 	F    []string       `json:"f"`              // one of these functions
 	Type histories.Type `json:"type,omitempty"` // default ok
-	// Free wants a key that nobody held, and nobody was asking for, when the
-	// trigger was armed: a busy key is already locked in a stale replica.
+	// Free wants a key that nobody held, and nobody was asking for, from right
+	// before the last fault until the trigger was armed: any other may be
+	// locked in a stale replica already.
 	Free bool `json:"free,omitempty"`
 	// MinWork wants the sell around the event to work at least that long (ns).
 	MinWork time.Duration `json:"min-work,omitempty"`

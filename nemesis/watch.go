@@ -14,6 +14,7 @@ import (
 type Watch struct {
 	mu    sync.Mutex
 	asked map[string]int             // lock key → acquires in flight and holds
+	freed map[string]int64           // lock key → when it was last nobody's again
 	work  map[int64]int64            // open sell → how long it will work
 	open  map[int64]begun            // open acquires and releases; completions repeat nothing
 	own   map[string]histories.Event // what the cluster did by itself, the last of each kind
@@ -38,7 +39,7 @@ func (w *Watch) See(e histories.Event) {
 	defer w.mu.Unlock()
 	if w.asked == nil {
 		w.asked, w.work, w.open = map[string]int{}, map[int64]int64{}, map[int64]begun{}
-		w.own = map[string]histories.Event{}
+		w.freed, w.own = map[string]int64{}, map[string]histories.Event{}
 	}
 	if e.Process == histories.Nemesis {
 		w.own[e.F] = e
@@ -62,16 +63,17 @@ func (w *Watch) follow(e histories.Event) {
 			w.asked[e.Key]++
 		}
 	case e.F == histories.Release, e.Type == histories.Fail:
-		w.drop(w.open[e.Op].key)
+		w.drop(w.open[e.Op].key, e.Time)
 		delete(w.open, e.Op)
 	default: // granted, or unknown: taken until released
 		delete(w.open, e.Op)
 	}
 }
 
-func (w *Watch) drop(key string) {
+func (w *Watch) drop(key string, at int64) {
 	if w.asked[key]--; w.asked[key] <= 0 {
 		delete(w.asked, key)
+		w.freed[key] = at
 	}
 }
 
@@ -109,15 +111,23 @@ func (w *Watch) completed(e histories.Event) histories.Event {
 	return e
 }
 
+// lag is how long it may take a replica to hear of a release.
+const lag = 100 * time.Millisecond
+
 // arm begins to wait for t. What the cluster did by itself counts from the
 // moment since, when the last fault was injected: a replica may be promoted
-// while the fault's proof is still being looked for.
+// while the fault's proof is still being looked for. A key is free if it was
+// so from before that moment on: of one that was locked during the injection
+// a replica may know the lock and not the release.
 func (w *Watch) arm(t Trigger, since time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	taken := make(map[string]bool, len(w.asked))
 	for key := range maps.Keys(w.asked) {
 		taken[key] = true
+	}
+	for key, at := range w.freed {
+		taken[key] = taken[key] || at >= int64(since-lag)
 	}
 	w.armed = &armed{Trigger: t, taken: taken, left: max(t.Nth, 1)}
 	for _, f := range t.F {

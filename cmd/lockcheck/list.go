@@ -100,7 +100,21 @@ func (a *app) listDesign(d workload.Design) {
 	fmt.Fprintf(a.stdout, "%s: %s\n", d.Name, d.Summary)
 	fmt.Fprintf(a.stdout, "from %s\n\n%s\n", d.Origin, wrap(d.Doc, 79, ""))
 	t := workload.Spec{Design: d.Name}.Topology()
-	fmt.Fprintf(a.stdout, "\nruns on: lock service %s, a Redis for the stock: %t, SQL: %t, queue: %t\n", or(string(t.Lock), "none"), t.Stock, t.SQL, t.Queue)
+	var parts []string
+	for _, part := range []struct {
+		name string
+		used bool
+	}{
+		{"a lock service (" + string(t.Lock) + ")", t.Lock != ""},
+		{"a Redis for the stock", t.Stock},
+		{"a SQL server", t.SQL},
+		{"a message queue", t.Queue},
+	} {
+		if part.used {
+			parts = append(parts, part.name)
+		}
+	}
+	fmt.Fprintf(a.stdout, "\n%s\n", wrap("runs on: "+strings.Join(parts, ", "), 79, ""))
 	fmt.Fprintln(a.stdout, "\nclaims            lock       use        business")
 	for _, name := range nemesis.Names() {
 		c := d.Claim(name)
@@ -118,6 +132,6 @@ func or(s, otherwise string) string {
 func (a *app) listNemesis(n nemesis.Nemesis) {
 	fmt.Fprintf(a.stdout, "%s\n\nvariants (--variant plays one only):\n", wrap(n.Name+": "+n.Summary, 79, ""))
 	for _, v := range n.Variants {
-		fmt.Fprintf(a.stdout, "  %s\n", v.Name)
+		a.row("  "+v.Name, v.Summary)
 	}
 }
