@@ -129,6 +129,10 @@ func (c *cell) cut(ctx context.Context, p *cutting) (string, error) {
 	}
 	err := each(jobs, func(job func() error) error { return job() })
 	drops = slices.DeleteFunc(drops, func(s string) bool { return s == senderOnly })
+	if p.rate < 1 { // whom chance spares was not spared by the fault
+		none := func(s string) bool { return s == "" }
+		drops, heard = slices.DeleteFunc(drops, none), slices.DeleteFunc(heard, none)
+	}
 	return join(drops, heard), err
 }
 

@@ -116,21 +116,19 @@ func (c *cell) evictOne(ctx context.Context, n *node) (string, error) {
 	}
 	err = c.act(func() error {
 		n.harm.memory = true
-		if err := n.do(ctx, "EVAL", fillScript, 0, fillerCount, fillerSize, fillerTTL); err != nil {
+		if err := n.do(ctx, "CONFIG", "SET", "maxmemory", 0); err != nil { // of an eviction before
 			return err
 		}
-		f, err := n.info(ctx, "memory")
-		if err != nil {
-			return err
-		}
-		limit := number(f["used_memory"]) - fillerCount*fillerSize/2
-		return n.do(ctx, "CONFIG", "SET", "maxmemory-policy", "volatile-random", "maxmemory", limit)
+		return n.do(ctx, "EVAL", fillScript, 0, fillerCount, fillerSize, fillerTTL)
 	})
 	if err != nil {
 		return "", err
 	}
-	var gone int64
-	_ = until(ctx, askLimit, func(context.Context) error { // how many is the proof
+	var gone, limit int64
+	_ = until(ctx, askLimit, func(ctx context.Context) error { // how many is the proof
+		if err := c.act(func() (err error) { limit, err = n.squeeze(ctx, limit); return err }); err != nil {
+			return err
+		}
 		after, err := evicted()
 		if gone = after - before; err == nil && gone < fillerCount/4 {
 			err = fmt.Errorf("%d keys evicted so far", gone)
@@ -141,6 +139,23 @@ func (c *cell) evictOne(ctx context.Context, n *node) (string, error) {
 		return "", nil
 	}
 	return fmt.Sprintf("%s evicted %d keys", n.name, gone), nil
+}
+
+// squeeze limits a server's memory to what it uses less half of the filling,
+// unless it is still about to come down to the limit that it has. It does not
+// count what its replicas have yet to fetch, so neither does this, and the
+// limit has to be set again when they have.
+func (n *node) squeeze(ctx context.Context, limit int64) (int64, error) {
+	f, err := n.info(ctx, "memory")
+	if err != nil {
+		return limit, err
+	}
+	counted := number(f["used_memory"]) - number(f["mem_not_counted_for_evict"])
+	if limit > 0 && counted > limit {
+		return limit, nil
+	}
+	limit = counted - fillerCount*fillerSize/2
+	return limit, n.do(ctx, "CONFIG", "SET", "maxmemory-policy", "volatile-random", "maxmemory", limit)
 }
 
 // healMemory takes the limit and the filling away. n.mu is held.

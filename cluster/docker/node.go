@@ -82,7 +82,7 @@ func (p *Provider) startNode(ctx context.Context, group string, spec nodeSpec, a
 		return nil, fmt.Errorf("%s: %w", n.name, err)
 	}
 	n.id = c.GetContainerID()
-	n.shell = shell{engine: p.engine, container: n.id}
+	n.shell = shell{attach: p.engine.attachTo(n.id)}
 	if n.dial, err = p.reach(ctx, n, mapped); err != nil {
 		return nil, fmt.Errorf("%s: %w", n.name, err)
 	}

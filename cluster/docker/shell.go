@@ -18,8 +18,7 @@ import (
 // image/init.sh. It costs a hundredth of what docker exec does, and the faults
 // of this package are aimed at windows of a few hundred milliseconds.
 type shell struct {
-	engine    *engine
-	container string
+	attach func(ctx context.Context) (*client.HijackedResponse, error) // to the process's input and output
 
 	mu   sync.Mutex // one script at a time
 	conn *client.HijackedResponse
@@ -29,20 +28,29 @@ type shell struct {
 	next int
 }
 
-var errStatus = errors.New("exit status")
+var (
+	errStatus   = errors.New("exit status")
+	errNotBegun = errors.New("the connection ended before the script began")
+)
 
 // run runs a script and answers what it printed. A script that fails is an
-// error with its output.
+// error with its output. A connection to a container that died since may look
+// alive until it is used: then the script is sent once more.
 func (s *shell) run(ctx context.Context, script string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out, err := s.try(ctx, script)
-	if err != nil && !errors.Is(err, errStatus) {
+	for again := true; ; again = false {
+		out, err := s.try(ctx, script)
+		if err == nil || errors.Is(err, errStatus) {
+			return out, err
+		}
 		s.drop() // whatever comes of it later is not an answer to the next script
+		if !again || !errors.Is(err, errNotBegun) {
+			return out, err
+		}
 	}
-	return out, err
 }
 
 func (s *shell) try(ctx context.Context, script string) (string, error) {
@@ -72,6 +80,9 @@ func (s *shell) answer(id string) (string, error) {
 	for {
 		line, err := s.out.ReadString('\n')
 		if err != nil {
+			if !begun && errors.Is(err, io.EOF) {
+				err = errNotBegun
+			}
 			return out.String(), fmt.Errorf("no answer to a script: %w", err)
 		}
 		status, ended := strings.CutPrefix(strings.TrimSpace(line), "end "+id+" ")
@@ -89,6 +100,14 @@ func (s *shell) answer(id string) (string, error) {
 	}
 }
 
+// attachTo attaches to process 1 of a container.
+func (e *engine) attachTo(container string) func(context.Context) (*client.HijackedResponse, error) {
+	return func(ctx context.Context) (*client.HijackedResponse, error) {
+		got, err := e.api.ContainerAttach(ctx, container, client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true})
+		return &got.HijackedResponse, err
+	}
+}
+
 // connect makes sure that there is a connection.
 func (s *shell) connect(ctx context.Context) error {
 	if s.conn != nil {
@@ -99,12 +118,7 @@ func (s *shell) connect(ctx context.Context) error {
 			return nil
 		}
 	}
-	return s.attach(ctx)
-}
-
-// attach connects with the process's input and output.
-func (s *shell) attach(ctx context.Context) error {
-	got, err := s.engine.api.ContainerAttach(ctx, s.container, client.ContainerAttachOptions{Stream: true, Stdin: true, Stdout: true})
+	got, err := s.attach(ctx)
 	if err != nil {
 		return fmt.Errorf("attach: %w", err)
 	}
@@ -116,7 +130,7 @@ func (s *shell) attach(ctx context.Context) error {
 		_, err := stdcopy.StdCopy(w, io.Discard, got.Reader)
 		w.CloseWithError(errors.Join(err, io.EOF))
 	}()
-	s.conn, s.pipe, s.out, s.gone = &got.HijackedResponse, r, bufio.NewReader(r), gone
+	s.conn, s.pipe, s.out, s.gone = got, r, bufio.NewReader(r), gone
 	return nil
 }
 
