@@ -162,6 +162,19 @@ func pad(s string, n int) string { return s + strings.Repeat(" ", max(0, n-colum
 func wrap(s string, width int) []string {
 	width = max(width, 10)
 	var lines []string
+	for _, line := range fold(s, width) {
+		for columns(line) > width { // one long word
+			head, rest := split(line, width)
+			lines, line = append(lines, head), rest
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// fold breaks a text between words only. A longer word has a line of its own.
+func fold(s string, width int) []string {
+	var lines []string
 	line := ""
 	for _, word := range strings.Fields(s) {
 		if line != "" && columns(line)+1+columns(word) <= width {
@@ -170,10 +183,6 @@ func wrap(s string, width int) []string {
 		}
 		if line != "" {
 			lines = append(lines, line)
-		}
-		for columns(word) > width {
-			head, rest := split(word, width)
-			lines, word = append(lines, head), rest
 		}
 		line = word
 	}

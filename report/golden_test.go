@@ -150,6 +150,20 @@ func TestTextFitsNarrowAndWideTerminals(t *testing.T) {
 	}
 }
 
+func TestACommandIsBrokenBetweenItsWordsOnly(t *testing.T) {
+	r := failoverRun()
+	r.Replay = "lockcheck run --schedule=/a/folder/with/a/long/name/" + strings.Repeat("and/then/some/", 8) + "schedule.json --seed=1"
+	var b bytes.Buffer
+	if err := Text(&b, r, Style{Width: 60}); err != nil {
+		t.Fatal(err)
+	}
+	_, command, _ := strings.Cut(b.String(), "Again:")
+	typed := strings.Join(strings.Fields(strings.ReplaceAll(command, "\\\n", " ")), " ")
+	if typed != r.Replay {
+		t.Errorf("a shell reads %s\nwant %s", typed, r.Replay)
+	}
+}
+
 func TestColourIsOnlyUsedWhenAsked(t *testing.T) {
 	for _, colour := range []bool{false, true} {
 		var b bytes.Buffer

@@ -177,7 +177,7 @@ func quotesSpaces(s string) bool {
 // command writes a shell command so that it can be copied: broken lines end
 // with a backslash.
 func (t *text) command(label, s string) {
-	lines := wrap(s, t.style.width()-columns(label)-2)
+	lines := fold(s, t.style.width()-columns(label)-2)
 	if quotesSpaces(s) {
 		lines = []string{s} // a break inside quotes would change the command
 	}
