@@ -136,6 +136,7 @@ func (s *shop) serve(op histories.Op, half bool) histories.Op {
 	switch {
 	case op.F == histories.Restock:
 		s.stock += op.Qty
+		op.Left = histories.N(s.stock)
 	case op.F == histories.Cancel && at < 0:
 		op.Outcome, op.Error = histories.Fail, "no such order"
 	case op.F == histories.Cancel:

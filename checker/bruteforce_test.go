@@ -291,7 +291,7 @@ func bruteStep(op *histories.Op, left int64) (after int64, ok bool) {
 	case op.F == histories.Read:
 		return left, !op.Value.Known || left == op.Value.N
 	case op.F == histories.Restock || op.F == histories.Cancel:
-		return left + op.Qty, true
+		return left + op.Qty, op.Outcome != histories.OK || !op.Left.Known || op.Left.N == left+op.Qty
 	case op.Outcome == histories.Fail:
 		return left, left < op.Qty && (!op.Seen.Known || left == op.Seen.N)
 	case op.Outcome == histories.OK && op.Replay:

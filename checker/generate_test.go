@@ -264,6 +264,9 @@ func (g *stockGen) giveBack(op *histories.Op) {
 		}
 	}
 	g.left += op.Qty
+	if op.Outcome == histories.OK && g.d.chance(g.told) {
+		op.Left = histories.N(g.seen(g.left))
+	}
 }
 
 // seen is n, rarely something else.

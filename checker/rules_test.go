@@ -236,6 +236,12 @@ func TestBooksAtTheirEdges(t *testing.T) {
 	}{
 		"a restock is there to be sold":                       {1, tell(none).op(0, "restock", "ok", 0, 1).op(0, "sell", "ok", 2, 3, orderID("a")).op(0, "sell", "ok", 4, 5, orderID("b")).audit(3000, 0, "a", "b"), valid},
 		"a restock of unknown outcome may be there":           {1, tell(none).op(0, "restock", "info", 0, 1).op(0, "sell", "ok", 2, 3, orderID("a")).op(0, "sell", "ok", 4, 5, orderID("b")).audit(3000, 0, "a", "b"), valid},
+		"a restock that left what was there and its units":    {1, tell(none).op(0, "restock", "ok", 0, 1, qty(2), left(3)).audit(3000, 3), valid},
+		"a restock that left more":                            {1, tell(none).op(0, "restock", "ok", 0, 1, qty(2), left(4)).audit(3000, 3), map[string]string{"stock-not-linearizable": "1"}},
+		"two at a time, one of which saw the other":           {1, tell(none).op(0, "restock", "ok", 0, 3, left(3)).op(1, "restock", "ok", 1, 2, left(2)).audit(3000, 3), valid},
+		"two at a time that did not see each other":           {1, tell(none).op(0, "restock", "ok", 0, 3, left(2)).op(1, "restock", "ok", 1, 2, left(2)).audit(3000, 3), map[string]string{"stock-not-linearizable": "2,1"}},
+		"a cancel that left its unit":                         {1, tell(none).op(0, "sell", "ok", 0, 1, orderID("a"), left(0)).op(0, "cancel", "ok", 2, 3, orderID("a"), left(1)).audit(3000, 1), valid},
+		"a cancel that left none":                             {1, tell(none).op(0, "sell", "ok", 0, 1, orderID("a"), left(0)).op(0, "cancel", "ok", 2, 3, orderID("a"), left(0)).audit(3000, 1), map[string]string{"stock-not-linearizable": "1,2"}},
 		"a cancelled order's unit can be sold again":          {1, tell(none).op(0, "sell", "ok", 2, 3, orderID("a")).op(0, "cancel", "ok", 4, 5, orderID("a")).op(0, "sell", "ok", 6, 7, orderID("b")).audit(3000, 0, "b"), valid},
 		"an order counts once, however often it was accepted": {1, tell(none).op(0, "sell", "ok", 0, 1, orderID("a"), left(0)).op(0, "sell", "ok", 2, 3, orderID("a"), left(0), replay).audit(3000, 0, "a"), valid},
 		"quantities count": {3, tell(none).op(0, "sell", "ok", 0, 1, orderID("a"), qty(2)).op(1, "sell", "ok", 0, 2, orderID("b"), qty(2)).audit(3000, -1, "a", "b").rowsOf(2),

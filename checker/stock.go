@@ -65,9 +65,10 @@ func saysSomething(op *histories.Op) bool {
 	return false
 }
 
-// claims reports whether the sale says which units it took.
+// claims reports whether the sale says which units it took; or the restock or
+// cancel, to which level it brought the stock.
 func claims(op *histories.Op) bool {
-	return op.F == histories.Sell && op.Outcome == histories.OK && op.Left.Known
+	return change(op) != 0 && op.Outcome == histories.OK && op.Left.Known
 }
 
 // blind reports whether the sale took some units and does not say which.

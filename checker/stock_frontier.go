@@ -79,14 +79,12 @@ func fits(op *histories.Op, left int64) bool {
 	switch {
 	case op.F == histories.Read:
 		return left == op.Value.N
-	case op.F != histories.Sell:
-		return true
 	case op.Outcome == histories.Fail:
 		return left < op.Qty && (!op.Seen.Known || left == op.Seen.N)
-	case claims(op):
-		return left >= op.Qty && left-op.Qty == op.Left.N
+	case claims(op) && left+change(op) != op.Left.N:
+		return false
 	}
-	return left >= op.Qty
+	return left+change(op) >= 0
 }
 
 func (f *stockFrontier) call(op *histories.Op) error {
@@ -229,7 +227,7 @@ func (f *stockFrontier) floor(goal *histories.Op) int64 {
 	}
 	switch {
 	case claims(goal):
-		return goal.Left.N + goal.Qty
+		return goal.Left.N - change(goal)
 	case goal.Outcome == histories.OK && goal.F == histories.Sell:
 		return goal.Qty
 	}

@@ -270,9 +270,7 @@ func (o *ednOpen) change(e *Event, jepsen string, value any) error {
 	}
 	if e.F, e.Qty = Restock, by; by < 0 {
 		e.F, e.Qty = Sell, -by
-		return nil
 	}
-	o.left = Num{}
 	return nil
 }
 

@@ -63,7 +63,7 @@ func TestReadEDNReadsJepsenHistories(t *testing.T) {
 {:type :ok :f :cas :process 0 :value [3 4]}`,
 			ops: []Op{
 				{ID: 1, F: Sell, Key: "3", Call: 0, Return: 1, CallLine: 1, ReturnLine: 2, Outcome: OK, Qty: 2, Left: N(3)},
-				{ID: 2, F: Restock, Key: "stock", Call: 2, Return: 3, CallLine: 3, ReturnLine: 4, Outcome: OK, Qty: 1},
+				{ID: 2, F: Restock, Key: "stock", Call: 2, Return: 3, CallLine: 3, ReturnLine: 4, Outcome: OK, Qty: 1, Left: N(4)},
 			}},
 		"a nemesis": {in: `{:type :info :f :kill :process :nemesis :value ["n1" :n2] :time 5}`, mark: "n1 n2"},
 	}
