@@ -79,7 +79,7 @@ const (
 )
 
 // evict fills a server with keys that have a ttl and then takes half of their
-// memory away under volatile-random: it has to throw leases out, too.
+// memory away under allkeys-random: it has to throw leases out, too.
 func (c *cell) evict(ctx context.Context, t targets) (string, error) {
 	proofs := make([]string, 0, len(t.nodes))
 	for _, n := range t.nodes {
@@ -155,7 +155,7 @@ func (n *node) squeeze(ctx context.Context, limit int64) (int64, error) {
 		return limit, nil
 	}
 	limit = counted - fillerCount*fillerSize/2
-	return limit, n.do(ctx, "CONFIG", "SET", "maxmemory-policy", "volatile-random", "maxmemory", limit)
+	return limit, n.do(ctx, "CONFIG", "SET", "maxmemory-policy", "allkeys-random", "maxmemory", limit)
 }
 
 // healMemory takes the limit and the filling away. n.mu is held.
