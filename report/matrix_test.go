@@ -153,3 +153,20 @@ func TestIndexLinksOnlyWithinTheStore(t *testing.T) {
 		t.Error("markup of a cell reaches the index")
 	}
 }
+
+func TestACellSaysInHowManyRunsItIsUnknown(t *testing.T) {
+	cell := Cell{Outcome: checker.Unknown, Reason: "no fault"}
+	for _, c := range []struct {
+		unknown, runs int
+		want          string
+	}{
+		{1, 1, "unknown: no fault"},
+		{3, 3, "unknown: no fault"},
+		{7, 1000, "unknown in 7 of 1000 runs, else valid: no fault"},
+	} {
+		cell.Unknown, cell.Runs = c.unknown, c.runs
+		if got := cell.what(); got != c.want {
+			t.Errorf("%d of %d: %q, want %q", c.unknown, c.runs, got, c.want)
+		}
+	}
+}

@@ -181,6 +181,9 @@ func (c Cell) what() string {
 	case c.Outcome == checker.Invalid:
 		return fmt.Sprintf("%s (%d of %s, first at seed %d)", properties(c.Broken), c.Invalid, plural(c.Runs, "run"), c.Seed)
 	case c.Outcome == checker.Unknown:
+		if c.Unknown < c.Runs {
+			return fmt.Sprintf("unknown in %d of %d runs, else valid: %s", c.Unknown, c.Runs, plain(c.Reason))
+		}
 		return "unknown: " + plain(c.Reason)
 	}
 	return "valid in " + plural(c.Runs, "run")

@@ -82,6 +82,8 @@ func (r tableResult) word() string {
 		return "not run"
 	case r.cell.Invalid > 0:
 		return fmt.Sprintf("invalid in %d of %d runs, seed %d", r.cell.Invalid, r.cell.Runs, r.cell.Seed)
+	case 0 < r.cell.Unknown && r.cell.Unknown < r.cell.Runs:
+		return fmt.Sprintf("unknown in %d of %d runs, else valid", r.cell.Unknown, r.cell.Runs)
 	}
 	return fmt.Sprintf("%s, %d runs", r.cell.Outcome, r.cell.Runs)
 }
