@@ -37,6 +37,13 @@ func TestRedisCluster(t *testing.T) {
 		if v, err := e.Eval(ctx, script, []string{"pinned"}); v != "x" || err != nil {
 			t.Errorf("script: %v, %v", v, err)
 		}
+		for range 2 {
+			s.must(ctx, histories.Fault{F: histories.Evict, Targets: []string{"key:pinned"}})
+			s.must(ctx, histories.Fault{F: histories.Heal})
+			if _, err := e.Do(ctx, "SET", "pinned", "x"); err != nil {
+				t.Error(err)
+			}
+		}
 		master, err := s.cell.serverOf(ctx, "pinned")
 		if err != nil {
 			t.Fatal(err)

@@ -2,8 +2,12 @@ package docker
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
+
+	"github.com/redis/go-redis/v9"
 
 	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/workload/env"
@@ -97,11 +101,31 @@ func (c *cell) evict(ctx context.Context, t targets) (string, error) {
 
 const fillScript = `
 for i = 1, tonumber(ARGV[1]) do
-	redis.call('SET', 'lockcheck:filler:' .. i, string.rep('x', tonumber(ARGV[2])), 'EX', ARGV[3])
+	redis.call('SET', KEYS[1] .. i, string.rep('x', tonumber(ARGV[2])), 'EX', ARGV[3])
 end`
 
 const unfillScript = `
-for i = 1, tonumber(ARGV[1]) do redis.call('DEL', 'lockcheck:filler:' .. i) end`
+for i = 1, tonumber(ARGV[1]) do redis.call('DEL', KEYS[1] .. i) end`
+
+// fillerName is what the names of the fillers begin with. A member of a Redis
+// Cluster takes only keys of its own slots: the fillers go to the slot of a
+// key that it has.
+func (c *cell) fillerName(ctx context.Context, n *node) (string, error) {
+	const name = "lockcheck:filler:"
+	if c.o.Topology.Lock != env.RedisCluster {
+		return name, nil
+	}
+	key, err := n.redis.RandomKey(ctx).Result()
+	if errors.Is(err, redis.Nil) {
+		return "", nil
+	}
+	if _, rest, ok := strings.Cut(key, "{"); ok {
+		if tag, _, ok := strings.Cut(rest, "}"); ok && tag != "" {
+			key = tag
+		}
+	}
+	return name + "{" + key + "}", err
+}
 
 func (c *cell) evictOne(ctx context.Context, n *node) (string, error) {
 	n.mu.Lock()
@@ -114,12 +138,17 @@ func (c *cell) evictOne(ctx context.Context, n *node) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if n.harm.filler == "" {
+		if n.harm.filler, err = c.fillerName(ctx, n); n.harm.filler == "" {
+			return "", err // there is nothing to be thrown away
+		}
+	}
 	err = c.act(func() error {
 		n.harm.memory = true
 		if err := n.do(ctx, "CONFIG", "SET", "maxmemory", 0); err != nil { // of an eviction before
 			return err
 		}
-		return n.do(ctx, "EVAL", fillScript, 0, fillerCount, fillerSize, fillerTTL)
+		return n.do(ctx, "EVAL", fillScript, 1, n.harm.filler, fillerCount, fillerSize, fillerTTL)
 	})
 	if err != nil {
 		return "", err
@@ -166,9 +195,10 @@ func (n *node) healMemory(ctx context.Context) error {
 	if err := n.do(ctx, "CONFIG", "SET", "maxmemory", 0, "maxmemory-policy", "noeviction"); err != nil {
 		return err
 	}
-	n.harm.memory = false
+	filler := n.harm.filler
+	n.harm.memory, n.harm.filler = false, ""
 	if role, err := n.role(ctx); err != nil || role != "master" {
 		return err
 	}
-	return n.do(ctx, "EVAL", unfillScript, 0, fillerCount)
+	return n.do(ctx, "EVAL", unfillScript, 1, filler, fillerCount)
 }

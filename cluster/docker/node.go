@@ -53,6 +53,7 @@ type harm struct {
 	offset  time.Duration
 	drift   float64
 	memory  bool
+	filler  string // what the names of the keys that fill the memory begin with
 }
 
 // nodeSpec is what to start.
