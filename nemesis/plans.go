@@ -153,7 +153,7 @@ func switchover(p Params) []Step {
 // vote for itself, and there would be no new master for ten seconds.
 func splitBrain(p Params) []Step {
 	return []Step{
-		on(longGrant(p, true), histories.Fault{F: histories.Partition, From: []string{"master"}, To: []string{"sentinel-2"}}),
+		on(longGrant(p, false), histories.Fault{F: histories.Partition, From: []string{"master"}, To: []string{"sentinel-2"}}),
 		after(400*time.Millisecond, histories.Fault{
 			F:    histories.Partition,
 			From: []string{"master", "one-sentinel", "half-workers"},
@@ -333,15 +333,11 @@ func lostPackets(p Params) []Step {
 	}
 }
 
-// Steps at which a design can be crashed: the places that it marks, and the
-// ones that the stock workload marks for every design.
-var crashSteps = []string{"before-expire", "before-write", "before-order", "before-release"}
-
 func crashAtStep(p Params) []Step {
 	worker := fmt.Sprintf("worker-%d", p.Rand.IntN(max(p.Workers, 1)))
 	steps := p.Steps
 	if len(steps) == 0 {
-		steps = crashSteps
+		steps = p.Marks
 	}
 	return []Step{
 		step(histories.Fault{F: histories.Crash, Targets: []string{worker}, Step: steps[p.Rand.IntN(len(steps))]}),
@@ -360,8 +356,12 @@ func crashHolder(p Params) []Step {
 }
 
 func evict(p Params) []Step {
+	target := KeyMaster
+	if !p.Replicas {
+		target = p.server()
+	}
 	return []Step{
-		on(longGrant(p, false), histories.Fault{F: histories.Evict, Targets: []string{p.server()}}),
+		on(longGrant(p, false), histories.Fault{F: histories.Evict, Targets: []string{target}}),
 	}
 }
 

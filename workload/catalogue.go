@@ -25,7 +25,8 @@ type Design struct {
 	Claims   map[string]Claim   // by nemesis, see Design.Claim
 	Renews   bool               // its lock is renewed in the background
 	NoLease  bool               // its lock has no ttl
-	Steps    []string           // places between its commands where a crash tells most; none: the ones of every sale
+	Steps    []string           // places between its commands where a crash tells most
+	Marks    []string           // places between its commands that its sales pass; none: see Design.Passes
 	KnownBad bool               // wrong on purpose
 	Waits    bool               // a grant waits for a replica, or seems to
 	CaughtBy string             // the nemesis that shows a known-bad design
@@ -37,6 +38,16 @@ type Design struct {
 	books books                                                                               // where stock and orders are; nil: by Spec.StockOn
 	on    []string                                                                            // the places where it can have its stock, its default first
 	docs  []string                                                                            // names of the Go declarations that Doc is made of
+}
+
+// Passes are the places between its commands where a design's sales can be
+// stopped (env.Env.Step): of most, those of a sale that takes a lock, writes
+// and then appends its order.
+func (d Design) Passes() []string {
+	if d.Marks != nil {
+		return d.Marks
+	}
+	return []string{"before-write", "before-order", "before-release"}
 }
 
 // The places where stock can be. Independent servers have no master to put

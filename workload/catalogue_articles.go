@@ -92,7 +92,8 @@ var ofArticles = []Design{
 		Name: "nested-deadlock", Origin: "article 1, pit 5",
 		Summary:  "takes the same key twice: waits for itself and never sells",
 		Topology: onSentinel, on: onOwnOrLock, Defaults: stockService, Claims: sellsNothing(briefLease),
-		lock: lock.NewRedisLock, sale: stock.Nested, docs: []string{"RedisLock", "Nested"},
+		Marks: []string{"before-release"},
+		lock:  lock.NewRedisLock, sale: stock.Nested, docs: []string{"RedisLock", "Nested"},
 	},
 	{
 		Name: "reentrant", Origin: "article 1, pit 5",
@@ -147,6 +148,7 @@ var grains = []Design{
 		Summary:  "redis-lock on customer and article: no second order; the stock is sold by a script",
 		Topology: onSentinel, on: onOwnOrLock, Claims: blindLease,
 		Defaults: stockService.with(func(s *Spec) { s.LockKey, s.Customers, s.SKUs = GrainUserSKU, sellsAgain, 3 }),
+		Marks:    writesOnce,
 		lock:     lock.NewRedisLock, sale: stock.OncePerUser, docs: []string{"RedisLock", "OncePerUser"},
 	},
 	{
@@ -167,7 +169,7 @@ var lockFree = []Design{
 	{
 		Name: "none", Origin: "article 1, §1",
 		Summary:  "no lock: read, check, work, DECRBY",
-		Topology: onSentinel, on: onLockOrOwn,
+		Topology: onSentinel, on: onLockOrOwn, Marks: []string{"before-write", "before-order"},
 		Lock: noLock, Claims: everywhere(Claim{Holds, Holds, Breaks}),
 		KnownBad: true, CaughtBy: "none",
 		sale: stock.Unlocked, docs: []string{"Unlocked"},
@@ -188,7 +190,8 @@ var lockFree = []Design{
 		Name: "lua-stock", Origin: "article 2",
 		Summary:  "no lock: check, decrement and order in one Lua script",
 		Topology: onSentinel, on: onLockOrOwn, Defaults: Spec{Work: "1ms-20ms", Think: busyShop},
-		Lock: noLock, Claims: noLockOnMaster, Control: true,
+		Marks: []string{"before-write"},
+		Lock:  noLock, Claims: noLockOnMaster, Control: true,
 		sale: stock.Script, docs: []string{"Script"},
 	},
 }

@@ -41,19 +41,27 @@ var inSQL = []Design{
 	},
 }
 
+// Marks of sales that write and append their order at once: by one script, or
+// by a transaction.
+var (
+	writesOnce       = []string{"before-write", "before-release"}
+	commitsUnderLock = []string{"before-write", "commit", "before-release"}
+)
+
 // beyond the articles: locks that need not be right.
 var beyond = []Design{
 	{
 		Name: "lease-aware", Origin: "the control of ttl-no-fence",
 		Summary:  "a lock with a deadline that is looked at, and a write on condition",
 		Topology: onSentinel, on: onOwnOnly, Defaults: stockService,
-		Lock: histories.LockSpec{Deadline: true}, Claims: businessHolds(shownLease), Control: true,
+		Marks: writesOnce,
+		Lock:  histories.LockSpec{Deadline: true}, Claims: businessHolds(shownLease), Control: true,
 		lock: lock.NewDeadlined, sale: stock.Careful, docs: []string{"Deadlined", "Careful"},
 	},
 	{
 		Name: "fenced-redis", Origin: "beyond the articles",
 		Summary:  "grants carry a number from INCR on the lock's master; the store refuses smaller ones",
-		Topology: onSentinel, on: onOwnOnly, Defaults: stockService,
+		Topology: onSentinel, on: onOwnOnly, Defaults: stockService, Marks: writesOnce,
 		Lock: histories.LockSpec{Deadline: true, Fenced: true},
 		Claims: but(shownLease, map[string]Claim{
 			"clock": {Breaks, Holds, Holds}, // leases end early, numbers go on
@@ -66,7 +74,8 @@ var beyond = []Design{
 		Name: "fenced", Origin: "beyond the articles",
 		Summary:  "grants carry a number from a SQL row; the stock's transaction takes only the last one",
 		Topology: env.Topology{Lock: env.Sentinel, SQL: true}, on: onSQLOnly, Defaults: stockService,
-		Lock: histories.LockSpec{Deadline: true, Fenced: true}, Claims: businessHolds(shownLease), Control: true,
+		Marks: commitsUnderLock,
+		Lock:  histories.LockSpec{Deadline: true, Fenced: true}, Claims: businessHolds(shownLease), Control: true,
 		lock: lock.NewFencedSQL, sale: stock.FencedByRow, docs: []string{"FencedSQL", "FencedByRow"},
 	},
 }
@@ -168,7 +177,8 @@ var knownBad = []Design{
 			"restart": {MayBreak, Holds, MayBreak},
 			"evict":   {MayBreak, Holds, MayBreak},
 		}), Breaks),
-		lock: lock.NewStockLock, sale: stock.UnlockBeforeCommit, docs: []string{"StockLock", "UnlockBeforeCommit"},
+		Marks: []string{"commit", "before-release"},
+		lock:  lock.NewStockLock, sale: stock.UnlockBeforeCommit, docs: []string{"StockLock", "UnlockBeforeCommit"},
 	},
 	{
 		Name: "shared-owner", Origin: "redisson#4724, aredis#119",
@@ -225,6 +235,7 @@ var knownBad = []Design{
 		Topology: env.Topology{SQL: true}, on: onSQLOnly, KnownBad: true, CaughtBy: "none",
 		Defaults: stockService.with(func(s *Spec) { s.Work, s.PerHost, s.SKUs = sqlWork, 5, 4 }),
 		Claims:   everywhere(Claim{Breaks, Holds, MayBreak}),
+		Marks:    commitsUnderLock,
 		lock:     lock.NewGetLockPool, sale: stock.Pooled, docs: []string{"GetLockPool", "Pooled"},
 	},
 }

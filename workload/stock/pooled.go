@@ -28,7 +28,10 @@ func Pooled(ctx context.Context, t *Till, p Purchase) (Receipt, error) {
 			if _, err := tx.Exec(ctx, setStock, left.N, p.Key); err != nil {
 				return err
 			}
-			return insertOrder(ctx, tx, "orders", p)
+			if err := insertOrder(ctx, tx, "orders", p); err != nil {
+				return err
+			}
+			return t.Step(ctx, "commit")
 		})
 	})
 	return Receipt{Left: left}, err

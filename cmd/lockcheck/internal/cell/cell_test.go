@@ -161,6 +161,34 @@ func TestFaultsThatAreNotInjectedLeaveNoProof(t *testing.T) {
 	}
 }
 
+// TestEveryVariantBites runs each design under each kind of each fault: a step
+// that a design never passes, or a server that has nothing to lose, would make
+// a run that shows nothing.
+func TestEveryVariantBites(t *testing.T) {
+	variants := 0
+	for _, n := range nemesis.Catalogue {
+		for _, v := range n.Variants {
+			for _, d := range workload.Designs() {
+				p := plan(t, d.Name, n.Name, 5, 20*time.Second)
+				p.Variant, p.Interval = v.Name, 6*time.Second
+				if cell.Feasible(p) != nil {
+					continue
+				}
+				variants++
+				t.Run(n.Name+"/"+v.Name+"/"+d.Name, func(t *testing.T) {
+					t.Parallel()
+					if proofs(t, p, sim.Config{}) == 0 {
+						t.Error("no fault left proof")
+					}
+				})
+			}
+		}
+	}
+	if variants < 900 {
+		t.Errorf("only %d variants", variants)
+	}
+}
+
 // proofs counts the faults of a run that left proof; healing is none.
 func proofs(t *testing.T, p cell.Plan, c sim.Config) int {
 	t.Helper()
