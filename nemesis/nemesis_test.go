@@ -301,7 +301,8 @@ func TestAPromotionDuringTheInjectionIsNotMissed(t *testing.T) {
 }
 
 func TestAnEpisodeWhoseAimNeverComesOnlyHeals(t *testing.T) {
-	w, err := play(t, nil, Step{Fault: histories.Fault{F: histories.Partition}}, killHolder, heal)
+	nobody := Step{Fault: histories.Fault{F: histories.Start, Targets: []string{Holder}}}
+	w, err := play(t, nil, Step{Fault: histories.Fault{F: histories.Partition}}, killHolder, nobody, heal)
 	if err != nil {
 		t.Fatal(err)
 	}

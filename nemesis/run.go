@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,8 +68,8 @@ func (p player) episode(ctx context.Context, e Episode) error {
 				last = hit
 			}
 		}
-		if givenUp && !step.Heals() {
-			continue
+		if givenUp && (!step.Heals() || last == nil && step.aimed()) {
+			continue // there is nobody to start again
 		}
 		if !givenUp && !p.sleepUntil(ctx, p.Now()+step.After) {
 			break
@@ -121,6 +122,13 @@ func resolve(names []string, aim *histories.Event) []string {
 		out[i] = name
 	}
 	return out
+}
+
+// aimed reports whether the step's fault is for what a trigger caught.
+func (s Step) aimed() bool {
+	return slices.ContainsFunc(slices.Concat(s.Fault.Targets, s.Fault.From, s.Fault.To), func(name string) bool {
+		return name == Holder || name == KeyMaster
+	})
 }
 
 // Names that stand for what a trigger caught.
