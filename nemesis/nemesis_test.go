@@ -254,23 +254,52 @@ func TestAKeyThatWasLockedDuringTheInjectionIsNotFree(t *testing.T) {
 			at(ok, histories.Event{Process: p, Type: histories.OK, F: histories.Release, Op: op}),
 		}
 	}
-	// The cut is made from 1 s to 3 s.
+	for _, c := range []struct {
+		name  string
+		lease time.Duration
+		want  []string
+	}{
+		{"a stale replica may keep it for ever", 0, []string{"worker-7", "key:before"}},
+		{"until the lease is over", 2350 * time.Millisecond, []string{"worker-5", "key:just before"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			// The cut is made from 1 s on, and shown to be at 3 s.
+			w := &script{watch: &Watch{}, takes: 2 * time.Second, coming: join(
+				sale(1, 10, "before", 200*time.Millisecond, time.Millisecond),
+				release(1, 13, "before", 500*time.Millisecond),
+				sale(2, 20, "just before", 300*time.Millisecond, time.Millisecond),
+				release(2, 23, "just before", 950*time.Millisecond),
+				sale(3, 30, "during", 1150*time.Millisecond, time.Millisecond),
+				release(3, 33, "during", 2*time.Second),
+				sale(4, 40, "during", 3500*time.Millisecond, 3*time.Second),
+				sale(5, 50, "just before", 3600*time.Millisecond, 3*time.Second),
+				sale(7, 70, "before", 3700*time.Millisecond, 3*time.Second),
+			)}
+			aim := killHolder
+			trigger := *killHolder.On
+			trigger.Lease = c.lease
+			aim.On = &trigger
+			sched := Schedule{Format: Format, Episodes: []Episode{{At: time.Second, Steps: []Step{{Fault: histories.Fault{F: histories.Partition}}, aim}}}}
+			if err := Run(t.Context(), w, sched, w.watch, 20*time.Second); err != nil {
+				t.Fatal(err)
+			}
+			if got := w.injected[1].Targets; !cmp.Equal(got, c.want) {
+				t.Errorf("aimed at %v, want %v", got, c.want)
+			}
+		})
+	}
+
+	// After the cut it does not matter who has had the key.
 	w := &script{watch: &Watch{}, takes: 2 * time.Second, coming: join(
-		sale(1, 10, "before", 200*time.Millisecond, time.Millisecond),
-		release(1, 13, "before", 500*time.Millisecond),
-		sale(2, 20, "just before", 300*time.Millisecond, time.Millisecond),
-		release(2, 23, "just before", 950*time.Millisecond),
-		sale(3, 30, "during", 1500*time.Millisecond, time.Millisecond),
-		release(3, 33, "during", 2*time.Second),
-		sale(4, 40, "during", 3500*time.Millisecond, 3*time.Second),
-		sale(5, 50, "just before", 3600*time.Millisecond, 3*time.Second),
-		sale(6, 60, "before", 3700*time.Millisecond, 3*time.Second),
+		sale(1, 10, "after", 1500*time.Millisecond, time.Millisecond),
+		release(1, 13, "after", 3*time.Second),
+		sale(2, 20, "after", 3500*time.Millisecond, 3*time.Second),
 	)}
 	sched := Schedule{Format: Format, Episodes: []Episode{{At: time.Second, Steps: []Step{{Fault: histories.Fault{F: histories.Partition}}, killHolder}}}}
 	if err := Run(t.Context(), w, sched, w.watch, 20*time.Second); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := w.injected[1].Targets, []string{"worker-6", "key:before"}; !cmp.Equal(got, want) {
+	if got, want := w.injected[1].Targets, []string{"worker-2", "key:after"}; !cmp.Equal(got, want) {
 		t.Errorf("aimed at %v, want %v", got, want)
 	}
 }

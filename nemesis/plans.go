@@ -17,7 +17,11 @@ func longGrant(p Params, free bool) *Trigger {
 	if p.Lockless {
 		return &Trigger{F: []string{histories.Sell}}
 	}
-	return &Trigger{F: []string{histories.Acquire}, Free: free, MinWork: p.LongWork}
+	t := &Trigger{F: []string{histories.Acquire}, Free: free, MinWork: p.LongWork}
+	if free {
+		t.Lease = p.TTL
+	}
+	return t
 }
 
 func step(f histories.Fault) Step { return Step{Fault: f} }

@@ -60,10 +60,10 @@ func (p player) episode(ctx context.Context, e Episode) error {
 	var errs []error
 	var last *histories.Event // the last event of a worker that a trigger caught
 	givenUp := false
-	struck := p.Now() // when the last fault was injected
+	p.watch.strike(p.Now())
 	for _, step := range e.Steps {
 		if !givenUp && step.On != nil {
-			hit := p.await(ctx, *step.On, struck)
+			hit := p.await(ctx, *step.On)
 			if givenUp = hit == nil; !givenUp && hit.Process >= 0 {
 				last = hit
 			}
@@ -75,15 +75,15 @@ func (p player) episode(ctx context.Context, e Episode) error {
 			break
 		}
 		if !step.Heals() {
-			struck = p.Now()
+			p.watch.strike(p.Now())
 		}
 		errs = append(errs, p.inject(ctx, e.Name, step.Fault, last))
 	}
 	return errors.Join(errs...)
 }
 
-func (p player) await(ctx context.Context, t Trigger, since time.Duration) *histories.Event {
-	p.watch.arm(t, since)
+func (p player) await(ctx context.Context, t Trigger) *histories.Event {
+	p.watch.arm(t)
 	limit := min(t.within(), p.until-p.Now())
 	p.Await(ctx, limit, func() bool { return p.watch.hit() != nil })
 	return p.watch.hit()

@@ -48,10 +48,11 @@ func (s Step) Heals() bool {
 type Trigger struct {
 	F    []string       `json:"f"`              // one of these functions
 	Type histories.Type `json:"type,omitempty"` // default ok
-	// Free wants a key that nobody held, and nobody was asking for, from right
-	// before the last fault until the trigger was armed: any other may be
-	// locked in a stale replica already.
-	Free bool `json:"free,omitempty"`
+	// Free wants a key that nobody held or asked for when the last fault was
+	// injected: any other may be locked in a stale replica, for as long as
+	// Lease (ns; 0: for ever).
+	Free  bool          `json:"free,omitempty"`
+	Lease time.Duration `json:"lease,omitempty"`
 	// MinWork wants the sell around the event to work at least that long (ns).
 	MinWork time.Duration `json:"min-work,omitempty"`
 	Worker  *int          `json:"worker,omitempty"` // only this worker's events

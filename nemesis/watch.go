@@ -1,7 +1,6 @@
 package nemesis
 
 import (
-	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -19,6 +18,9 @@ type Watch struct {
 	open  map[int64]begun            // open acquires and releases; completions repeat nothing
 	own   map[string]histories.Event // what the cluster did by itself, the last of each kind
 	armed *armed
+
+	struck  int64           // when the last fault was injected
+	touched map[string]bool // lock keys that somebody had or wanted around then
 }
 
 type begun struct {
@@ -28,9 +30,8 @@ type begun struct {
 
 type armed struct {
 	Trigger
-	taken map[string]bool // keys not free when it was armed
-	left  int
-	hit   *histories.Event
+	left int
+	hit  *histories.Event
 }
 
 // See takes in one event.
@@ -61,6 +62,9 @@ func (w *Watch) follow(e histories.Event) {
 		w.open[e.Op] = begun{e.Key, e.Parent}
 		if e.F == histories.Acquire {
 			w.asked[e.Key]++
+			if w.touched != nil && e.Time <= w.struck+int64(settling) {
+				w.touched[e.Key] = true
+			}
 		}
 	case e.F == histories.Release, e.Type == histories.Fail:
 		w.drop(w.open[e.Op].key, e.Time)
@@ -95,7 +99,7 @@ func (w *Watch) match(e histories.Event) {
 	case e.Type != want,
 		a.Worker != nil && int(e.Process) != *a.Worker,
 		a.MinWork > 0 && w.work[e.Parent] < int64(a.MinWork) && w.work[e.Op] < int64(a.MinWork),
-		a.Free && a.taken[e.Key]:
+		a.Free && w.touched[e.Key] && (a.Lease == 0 || e.Time < w.struck+int64(settling+a.Lease)):
 		return
 	}
 	if a.left--; a.left <= 0 {
@@ -111,27 +115,35 @@ func (w *Watch) completed(e histories.Event) histories.Event {
 	return e
 }
 
-// lag is how long it may take a replica to hear of a release.
-const lag = 100 * time.Millisecond
+// Of a lock that is taken while replicas are being cut off, one may know the
+// grant and not the release.
+const (
+	lag      = 100 * time.Millisecond // until a replica has heard of a release
+	settling = 200 * time.Millisecond // until a cut is in force
+)
 
-// arm begins to wait for t. What the cluster did by itself counts from the
-// moment since, when the last fault was injected: a replica may be promoted
-// while the fault's proof is still being looked for. A key is free if it was
-// so from before that moment on: of one that was locked during the injection
-// a replica may know the lock and not the release.
-func (w *Watch) arm(t Trigger, since time.Duration) {
+// strike notes that a fault is injected now.
+func (w *Watch) strike(now time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	taken := make(map[string]bool, len(w.asked))
-	for key := range maps.Keys(w.asked) {
-		taken[key] = true
+	w.struck, w.touched = int64(now), map[string]bool{}
+	for key := range w.asked {
+		w.touched[key] = true
 	}
 	for key, at := range w.freed {
-		taken[key] = taken[key] || at >= int64(since-lag)
+		w.touched[key] = w.touched[key] || at >= int64(now-lag)
 	}
-	w.armed = &armed{Trigger: t, taken: taken, left: max(t.Nth, 1)}
+}
+
+// arm begins to wait for t. What the cluster did by itself counts from the
+// last fault on: a replica may be promoted while the fault's proof is still
+// being looked for.
+func (w *Watch) arm(t Trigger) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.armed = &armed{Trigger: t, left: max(t.Nth, 1)}
 	for _, f := range t.F {
-		if e, ok := w.own[f]; ok && e.Time >= int64(since) {
+		if e, ok := w.own[f]; ok && e.Time >= w.struck {
 			w.match(e)
 		}
 	}
