@@ -76,8 +76,8 @@ func (d dimension) step(ctx context.Context, p cell.Plan, try Try) (cell.Plan, b
 // once, where a few workers with mostly short work would wait for it.
 func scenes(p cell.Plan) []cell.Plan {
 	var all []cell.Plan
-	for _, size := range []struct{ workers, skus int }{{2, 1}, {3, 1}, {2, 2}, {3, 2}, {4, 2}, {4, 4}} {
-		for _, work := range []string{"70%ttl", p.Spec.Work} {
+	for _, work := range []string{"70%ttl", p.Spec.Work} { // long work makes the shortest histories
+		for _, size := range []struct{ workers, skus int }{{2, 1}, {3, 1}, {2, 2}, {3, 2}, {4, 2}, {4, 4}} {
 			q := p
 			q.Spec.Workers, q.Spec.SKUs, q.Spec.Work = size.workers, size.skus, work
 			if q.Spec.Workers >= p.Spec.Workers && q.Spec.SKUs >= p.Spec.SKUs || p.Spec.TTL == 0 && work != p.Spec.Work {
