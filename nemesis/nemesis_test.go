@@ -289,6 +289,21 @@ func TestAKeyThatWasLockedDuringTheInjectionIsNotFree(t *testing.T) {
 		})
 	}
 
+	// A second cut does not make good what the first one did.
+	twice := &script{watch: &Watch{}, takes: 2 * time.Second, coming: join(
+		sale(1, 10, "first", 900*time.Millisecond, time.Millisecond),
+		release(1, 13, "first", 1500*time.Millisecond),
+		sale(2, 20, "first", 5500*time.Millisecond, 3*time.Second),
+		sale(3, 30, "free", 5600*time.Millisecond, 3*time.Second),
+	)}
+	cut := Step{Fault: histories.Fault{F: histories.Partition}}
+	if err := Run(t.Context(), twice, Schedule{Format: Format, Episodes: []Episode{{At: time.Second, Steps: []Step{cut, cut, killHolder}}}}, twice.watch, 20*time.Second); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := twice.injected[2].Targets, []string{"worker-3", "key:free"}; !cmp.Equal(got, want) {
+		t.Errorf("after two cuts aimed at %v, want %v", got, want)
+	}
+
 	// After the cut it does not matter who has had the key.
 	w := &script{watch: &Watch{}, takes: 2 * time.Second, coming: join(
 		sale(1, 10, "after", 1500*time.Millisecond, time.Millisecond),

@@ -60,7 +60,7 @@ func (p player) episode(ctx context.Context, e Episode) error {
 	var errs []error
 	var last *histories.Event // the last event of a worker that a trigger caught
 	givenUp := false
-	p.watch.strike(p.Now())
+	p.watch.begin(p.Now())
 	for _, step := range e.Steps {
 		if !givenUp && step.On != nil {
 			hit := p.await(ctx, *step.On)

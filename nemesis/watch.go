@@ -20,7 +20,7 @@ type Watch struct {
 	armed *armed
 
 	struck  int64           // when the last fault was injected
-	touched map[string]bool // lock keys that somebody had or wanted around then
+	touched map[string]bool // lock keys that somebody had or wanted around a fault of the episode
 }
 
 type begun struct {
@@ -122,11 +122,19 @@ const (
 	settling = 200 * time.Millisecond // until a cut is in force
 )
 
+// begin notes that an episode begins now.
+func (w *Watch) begin(now time.Duration) {
+	w.mu.Lock()
+	w.touched = map[string]bool{}
+	w.mu.Unlock()
+	w.strike(now)
+}
+
 // strike notes that a fault is injected now.
 func (w *Watch) strike(now time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.struck, w.touched = int64(now), map[string]bool{}
+	w.struck = int64(now)
 	for key := range w.asked {
 		w.touched[key] = true
 	}
