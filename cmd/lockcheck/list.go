@@ -122,13 +122,6 @@ func (a *app) listDesign(d workload.Design) {
 	}
 }
 
-func or(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
-
 func (a *app) listNemesis(n nemesis.Nemesis) {
 	fmt.Fprintf(a.stdout, "%s\n\nvariants (--variant plays one only):\n", wrap(n.Name+": "+n.Summary, 79, ""))
 	for _, v := range n.Variants {
