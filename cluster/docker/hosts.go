@@ -177,17 +177,18 @@ const ackLimit = 2 * time.Second
 var errNoAnswer = errors.New("the worker process does not answer")
 
 // change changes what a host is to be like and waits until it is so: the
-// answer is the process's own. A process that is stopped or dead is so when
-// it goes on or is started.
+// answer is the process's own. A process that is stopped, dead or dying is so
+// when it goes on or is started.
 func (c *cell) change(ctx context.Context, h *host, f func(*control)) (note, error) {
 	h.mu.Lock()
 	f(&h.want)
 	h.want.Seq = c.seq.Add(1)
 	h.want.Phase = env.Phase(c.phase.Load())
-	if !h.alive() {
+	if !h.alive() || h.killed {
 		h.mu.Unlock()
 		return note{}, nil
 	}
+	ended := h.ended
 	ack := make(chan note, 1)
 	h.acks[h.want.Seq] = ack
 	err := h.tell(h.want)
@@ -201,6 +202,8 @@ func (c *cell) change(ctx context.Context, h *host, f func(*control)) (note, err
 	select {
 	case n := <-ack:
 		return n, nil
+	case <-ended:
+		return note{}, nil
 	case <-ctx.Done():
 		return note{}, fmt.Errorf("%s: %w", h.name, errNoAnswer)
 	}

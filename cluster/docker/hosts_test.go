@@ -1,0 +1,42 @@
+package docker
+
+import (
+	"errors"
+	"os"
+	"testing"
+	"time"
+)
+
+func TestAWorkerThatIsDyingNeedNotObey(t *testing.T) {
+	for _, c := range []struct {
+		name          string
+		killed, hears bool
+		ends          bool
+		ok            bool
+	}{
+		{name: "killed, and its pipe is broken", killed: true, ok: true},
+		{name: "killed, and it still hears", killed: true, hears: true, ok: true},
+		{name: "it ends before it answers", hears: true, ends: true, ok: true},
+		{name: "its pipe is broken, and nobody killed it"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			out, in, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer in.Close()
+			defer out.Close()
+			if !c.hears {
+				out.Close()
+			}
+			h := &host{name: "worker-0", proc: &os.Process{}, stdin: in, killed: c.killed, ended: make(chan struct{}), acks: map[int64]chan note{}}
+			if c.ends {
+				time.AfterFunc(10*time.Millisecond, func() { close(h.ended) })
+			}
+			_, err = new(cell).change(t.Context(), h, func(*control) {})
+			if (err == nil) != c.ok || errors.Is(err, errNoAnswer) {
+				t.Errorf("answered %v", err)
+			}
+		})
+	}
+}
