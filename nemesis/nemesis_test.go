@@ -370,6 +370,36 @@ func TestAFaultThatCannotBeHadIsRecordedAndReported(t *testing.T) {
 	}
 }
 
+func TestWhoWasKilledIsNotStartedBeforeAnotherIsPromoted(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		promoted time.Duration
+		want     time.Duration
+	}{
+		{"promoted before the end", 2 * time.Second, 3 * time.Second},
+		{"after it", 5 * time.Second, 6 * time.Second},
+		{"never", time.Hour, 13 * time.Second}, // 12 s after the kill
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := &script{watch: &Watch{}, coming: []histories.Event{
+				at(c.promoted, histories.Event{Process: histories.Nemesis, Type: histories.Info, F: histories.Promoted}),
+			}}
+			steps := []Step{
+				{Fault: histories.Fault{F: histories.Kill, Targets: []string{"master"}}},
+				heal,
+				{On: promoted, After: time.Second, Fault: histories.Fault{F: histories.Start, Targets: []string{"old-master"}}},
+			}
+			s := Schedule{Episodes: []Episode{{At: time.Second, Steps: steps}, {At: 3500 * time.Millisecond, Steps: steps}}}
+			if err := Run(t.Context(), w, s, w.watch, 3400*time.Millisecond); err != nil {
+				t.Fatal(err)
+			}
+			if n := len(w.recorded); n != 3 || w.recorded[2].F != histories.Start || time.Duration(w.recorded[2].Time) != c.want {
+				t.Errorf("recorded %+v, want the start at %v and no other episode", w.recorded, c.want)
+			}
+		})
+	}
+}
+
 func TestNothingIsInjectedAfterTheEnd(t *testing.T) {
 	w := &script{watch: &Watch{}}
 	s := Schedule{Episodes: []Episode{

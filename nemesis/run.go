@@ -25,8 +25,10 @@ type World interface {
 }
 
 // Run plays a schedule until the moment until, when it leaves the rest (the
-// healing too) to the caller. Faults that could not be injected are recorded
-// with their error, and returned joined.
+// healing too) to the caller; but who was killed for another to be promoted is
+// not started again before that: it would be a restart, which is another
+// fault. Faults that could not be injected are recorded with their error, and
+// returned joined.
 func Run(ctx context.Context, w World, s Schedule, watch *Watch, until time.Duration) error {
 	p := player{World: w, watch: watch, until: until}
 	var errs []error
@@ -59,9 +61,13 @@ func (p player) sleepUntil(ctx context.Context, at time.Duration) bool {
 func (p player) episode(ctx context.Context, e Episode) error {
 	var errs []error
 	var last *histories.Event // the last event of a worker that a trigger caught
-	givenUp := false
+	givenUp, killed := false, false
+	succeeded := slices.ContainsFunc(e.Steps, func(s Step) bool { return s.On != nil && s.Fault.F == histories.Start })
 	p.watch.begin(p.Now())
 	for _, step := range e.Steps {
+		if succeeded && killed && step.Heals() {
+			p.until = max(p.until, p.Now()+step.within()+step.After+time.Second) // of this episode
+		}
 		if !givenUp && step.On != nil {
 			hit := p.await(ctx, *step.On)
 			if givenUp = hit == nil; !givenUp && hit.Process >= 0 {
@@ -76,6 +82,7 @@ func (p player) episode(ctx context.Context, e Episode) error {
 		}
 		if !step.Heals() {
 			p.watch.strike(p.Now())
+			killed = killed || step.Fault.F == histories.Kill
 		}
 		errs = append(errs, p.inject(ctx, e.Name, step.Fault, last))
 	}

@@ -44,6 +44,14 @@ func (s Step) Heals() bool {
 	return false
 }
 
+// within is how long to wait for the step's trigger, if it has one.
+func (s Step) within() time.Duration {
+	if s.On == nil {
+		return 0
+	}
+	return s.On.within()
+}
+
 // Trigger is an event to wait for.
 type Trigger struct {
 	F    []string       `json:"f"`              // one of these functions
