@@ -94,7 +94,7 @@ var Catalogue = []Nemesis{
 		Name:    "crash",
 		Summary: "a worker dies between two steps of its work",
 		Variants: []Variant{
-			{Name: "between-steps", Summary: "a worker is killed at a place between two commands, and started again 3 s later", Fits: hasMarks, Plan: crashAtStep},
+			{Name: "between-steps", Summary: "a worker is killed at a place between two commands, and started again 3 s later", Fits: canCrash, Plan: crashAtStep},
 			{Name: "any-moment", Summary: "a holder is killed, and started again 3 s later", Plan: crashHolder},
 		},
 	},
@@ -126,7 +126,7 @@ func waitsForOneOfTwo(p Params) bool   { return p.Waits && p.Sentinels }
 func waitsForTheOnlyOne(p Params) bool { return p.Waits && !p.Sentinels }
 func doesNotWait(p Params) bool        { return !p.Waits }
 func hasLease(p Params) bool           { return p.TTL > 0 }
-func hasMarks(p Params) bool           { return len(p.Steps)+len(p.Marks) > 0 }
+func canCrash(p Params) bool           { return len(p.Crashes) > 0 }
 func hasSteps(p Params) bool           { return len(p.Steps) > 0 }
 func hasSentinels(p Params) bool       { return p.Sentinels }
 func renews(p Params) bool             { return p.Renews }

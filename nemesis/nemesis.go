@@ -38,7 +38,7 @@ type Params struct {
 	Renews    bool     // its lock is renewed in the background
 	Sentinels bool     // sentinels watch the lock service
 	Steps     []string // places between the design's commands where a crash tells most
-	Marks     []string // all such places that its sales pass
+	Crashes   []string // places where it is to be crashed
 	Waits     bool     // a grant waits for a replica: cutting all of them off stops the grants
 	Only      string   // play only the variant of this name, for nemeses that have several
 	Rand      *rand.Rand

@@ -339,12 +339,8 @@ func lostPackets(p Params) []Step {
 
 func crashAtStep(p Params) []Step {
 	worker := fmt.Sprintf("worker-%d", p.Rand.IntN(max(p.Workers, 1)))
-	steps := p.Steps
-	if len(steps) == 0 {
-		steps = p.Marks
-	}
 	return []Step{
-		step(histories.Fault{F: histories.Crash, Targets: []string{worker}, Step: steps[p.Rand.IntN(len(steps))]}),
+		step(histories.Fault{F: histories.Crash, Targets: []string{worker}, Step: p.Crashes[p.Rand.IntN(len(p.Crashes))]}),
 		after(backAgain, histories.Fault{F: histories.Start, Targets: []string{worker}}),
 	}
 }

@@ -26,7 +26,7 @@ type Design struct {
 	Renews   bool               // its lock is renewed in the background
 	NoLease  bool               // its lock has no ttl
 	Steps    []string           // places between its commands where a crash tells most
-	Marks    []string           // places between its commands that its sales pass; none: see Design.Passes
+	Marks    []string           // places between its commands that its sales pass; none: see Design.CrashSteps
 	KnownBad bool               // wrong on purpose
 	Waits    bool               // a grant waits for a replica, or seems to
 	CaughtBy string             // the nemesis that shows a known-bad design
@@ -40,11 +40,14 @@ type Design struct {
 	docs  []string                                                                            // names of the Go declarations that Doc is made of
 }
 
-// Passes are the places between its commands where a design's sales can be
-// stopped (env.Env.Step): of most, those of a sale that takes a lock, writes
-// and then appends its order.
-func (d Design) Passes() []string {
-	if d.Marks != nil {
+// CrashSteps are the places between its commands (env.Env.Step) where a
+// design is to be crashed: those that tell most, else all that its sales pass.
+// Most sales take a lock, write and then append their order.
+func (d Design) CrashSteps() []string {
+	switch {
+	case d.Steps != nil:
+		return d.Steps
+	case d.Marks != nil:
 		return d.Marks
 	}
 	return []string{"before-write", "before-order", "before-release"}

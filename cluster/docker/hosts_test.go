@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"testing"
-	"time"
 )
 
 func TestAWorkerThatIsDyingNeedNotObey(t *testing.T) {
@@ -31,7 +30,10 @@ func TestAWorkerThatIsDyingNeedNotObey(t *testing.T) {
 			}
 			h := &host{name: "worker-0", proc: &os.Process{}, stdin: in, killed: c.killed, ended: make(chan struct{}), acks: map[int64]chan note{}}
 			if c.ends {
-				time.AfterFunc(10*time.Millisecond, func() { close(h.ended) })
+				go func() {
+					_, _ = out.Read(make([]byte, 1)) // it has been told
+					close(h.ended)
+				}()
 			}
 			_, err = new(cell).change(t.Context(), h, func(*control) {})
 			if (err == nil) != c.ok || errors.Is(err, errNoAnswer) {

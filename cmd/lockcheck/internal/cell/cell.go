@@ -127,7 +127,7 @@ func (r *run) schedule() (nemesis.Schedule, error) {
 	design, _ := workload.Find(r.Spec.Design)
 	return nemesis.Plan(r.Nemesis, nemesis.Params{
 		TimeLimit: r.TimeLimit, Interval: r.Interval, Only: r.Variant,
-		TTL: lock.TTL, LongWork: r.Spec.LongWork(), Lockless: lock.None, Waits: design.Waits, Renews: design.Renews, Steps: design.Steps, Marks: design.Passes(), Workers: r.Spec.Workers,
+		TTL: lock.TTL, LongWork: r.Spec.LongWork(), Lockless: lock.None, Waits: design.Waits, Renews: design.Renews, Steps: design.Steps, Crashes: design.CrashSteps(), Workers: r.Spec.Workers,
 		Servers: servers(topology.Lock), Replicas: topology.Lock == env.Sentinel || topology.Lock == env.RedisCluster,
 		Sentinels: topology.Lock == env.Sentinel, SQL: topology.SQL,
 		Rand: rand.New(rand.NewPCG(r.Spec.Seed, nemesisStream)),

@@ -189,6 +189,31 @@ func TestEveryVariantBites(t *testing.T) {
 	}
 }
 
+// TestEveryCrashStepIsPassed lays in wait at each step that a design names.
+func TestEveryCrashStepIsPassed(t *testing.T) {
+	for _, d := range workload.Designs() {
+		for _, step := range d.CrashSteps() {
+			t.Run(d.Name+"/"+step, func(t *testing.T) {
+				t.Parallel()
+				p := plan(t, d.Name, "crash", 5, 12*time.Second)
+				var workers []string
+				for n := range p.Spec.Workers {
+					workers = append(workers, fmt.Sprintf("worker-%d", n))
+				}
+				var episodes []nemesis.Episode
+				for i := range 3 {
+					crash := histories.Fault{F: histories.Crash, Targets: workers, Step: step}
+					episodes = append(episodes, nemesis.Episode{At: time.Duration(1+3*i) * time.Second, Steps: []nemesis.Step{{Fault: crash}}})
+				}
+				p.Schedule = &nemesis.Schedule{Format: nemesis.Format, Nemesis: "crash", Episodes: episodes}
+				if proofs(t, p, sim.Config{}) == 0 {
+					t.Error("no worker ever came there")
+				}
+			})
+		}
+	}
+}
+
 // proofs counts the faults of a run that left proof; healing is none.
 func proofs(t *testing.T, p cell.Plan, c sim.Config) int {
 	t.Helper()
