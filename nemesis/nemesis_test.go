@@ -418,3 +418,17 @@ func TestNothingIsInjectedAfterTheEnd(t *testing.T) {
 		t.Errorf("%d faults, want the kills at 1 s and 2 s", len(w.injected))
 	}
 }
+
+func TestAnEvictionIsAimedAtTheServerThatHasTheKey(t *testing.T) {
+	for _, c := range []struct {
+		p    Params
+		want string
+	}{
+		{Params{Servers: 3, Replicas: true}, KeyMaster},
+		{Params{Servers: 1, Rand: rand.New(rand.NewPCG(1, 1))}, "redis-1"},
+	} {
+		if got := evict(c.p)[0].Fault.Targets; !cmp.Equal(got, []string{c.want}) {
+			t.Errorf("aimed at %v, want %s", got, c.want)
+		}
+	}
+}

@@ -128,12 +128,18 @@ func (c *cell) cut(ctx context.Context, p *cutting) (string, error) {
 		jobs = append(jobs, func() (err error) { heard[i], err = c.cutHost(ctx, h, p); return err })
 	}
 	err := each(jobs, func(job func() error) error { return job() })
+	return p.proof(drops, heard), err
+}
+
+// proof joins what nodes and hosts said. Whom chance spares was not spared by
+// the fault: of a loss it is enough that somebody lost something.
+func (p *cutting) proof(drops, heard []string) string {
 	drops = slices.DeleteFunc(drops, func(s string) bool { return s == senderOnly })
-	if p.rate < 1 { // whom chance spares was not spared by the fault
+	if p.rate < 1 {
 		none := func(s string) bool { return s == "" }
 		drops, heard = slices.DeleteFunc(drops, none), slices.DeleteFunc(heard, none)
 	}
-	return join(drops, heard), err
+	return join(drops, heard)
 }
 
 // senderOnly stands for the proof of a node that has no rule of its own.

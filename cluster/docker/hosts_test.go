@@ -42,3 +42,20 @@ func TestAWorkerThatIsDyingNeedNotObey(t *testing.T) {
 		})
 	}
 }
+
+func TestALossNeedNotHitEverybody(t *testing.T) {
+	for _, c := range []struct {
+		rate         float64
+		drops, heard []string
+		want         string
+	}{
+		{1, []string{"a", senderOnly}, []string{"b"}, "a; b"},
+		{1, []string{"a"}, []string{""}, ""},
+		{0.1, []string{"", senderOnly}, []string{"b", ""}, "b"},
+		{0.1, []string{""}, []string{""}, ""},
+	} {
+		if got := newCutting(c.rate < 1, c.rate).proof(c.drops, c.heard); got != c.want {
+			t.Errorf("rate %v, %q and %q: %q, want %q", c.rate, c.drops, c.heard, got, c.want)
+		}
+	}
+}
