@@ -2,6 +2,7 @@ package docker
 
 import (
 	"context"
+	"fmt"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -54,6 +55,30 @@ func TestAllProcessesShareOneClock(t *testing.T) {
 					t.Fatalf("event of %s seen between %s and %s", time.Duration(e.Time), before, now)
 				}
 			}
+		})
+}
+
+// Memory pressure on a master that has replicas takes keys at once, those
+// without a ttl too.
+func TestAnEvictionTakesKeysOfEveryKind(t *testing.T) {
+	play(t, cluster.Options{Topology: env.Topology{Lock: env.Sentinel}, Workers: 1}, quick,
+		func(ctx context.Context, s *scene) {
+			const keys = 40
+			set, exists := []any{"MSET"}, []any{"EXISTS"}
+			for i := range keys {
+				name := fmt.Sprint("kept-", i)
+				set, exists = append(set, name, "x"), append(exists, name)
+			}
+			lock := s.Env().Lock[0]
+			if _, err := lock.Do(ctx, set...); err != nil {
+				t.Fatal(err)
+			}
+			s.must(ctx, histories.Fault{F: histories.Evict, Targets: []string{"master"}})
+			left, err := lock.Do(ctx, exists...)
+			if n, ok := left.(int64); err != nil || !ok || n == keys || n == 0 {
+				t.Errorf("%v of %d keys without a ttl are left, %v; want some", left, keys, err)
+			}
+			s.must(ctx, histories.Fault{F: histories.Heal})
 		})
 }
 
