@@ -96,9 +96,9 @@ func prepare(h *histories.History, o Options) *run {
 	r := &run{h: h, spec: h.Header.Lock, opt: o}
 	r.place = indexOps(h.Ops)
 	// Runs of lockcheck always list them; of other histories an audit without
-	// any may only count the stock.
+	// the field has only counted the stock.
 	r.listsOrders = h.Header.Design != "" ||
-		slices.ContainsFunc(h.Audits, func(e histories.Event) bool { return len(e.Orders) > 0 })
+		slices.ContainsFunc(h.Audits, func(e histories.Event) bool { return e.Orders != nil })
 	r.keys = groupByKey(h)
 	r.faultTimes = readFaults(h.Marks)
 	r.workersEnds()

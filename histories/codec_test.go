@@ -31,11 +31,11 @@ func anyEvent(t *rapid.T) Event {
 		Key: text.Draw(t, "key"), Qty: rapid.Int64Range(-1, 3).Draw(t, "qty"), Order: text.Draw(t, "order"), Customer: text.Draw(t, "customer"),
 		Work: rapid.Int64Range(0, 9).Draw(t, "work"), Token: text.Draw(t, "token"),
 		Fence: num.Draw(t, "fence"), Until: num.Draw(t, "until"), Left: num.Draw(t, "left"), Seen: num.Draw(t, "seen"), Value: num.Draw(t, "value"),
-		Replay: rapid.Bool().Draw(t, "replay"), Final: rapid.Bool().Draw(t, "final"), Error: text.Draw(t, "error"),
+		Replay: rapid.Bool().Draw(t, "replay"), Final: rapid.Bool().Draw(t, "final"), Mode: text.Draw(t, "mode"), Error: text.Draw(t, "error"),
 		Proof: text.Draw(t, "proof"), Note: text.Draw(t, "note"),
 	}
 	if rapid.Bool().Draw(t, "rare") {
-		e.Orders = []Order{{ID: text.Draw(t, "id"), Qty: 2}}
+		e.Orders = []Order{{ID: text.Draw(t, "id"), Qty: 2}}[:rapid.IntRange(0, 1).Draw(t, "rows")]
 		e.Targets = []string{text.Draw(t, "target")}
 		e.Fault = &Fault{F: Kill, Mode: text.Draw(t, "mode")}
 	}

@@ -150,6 +150,8 @@ func (d *decoder) rareField(e *Event, key []byte) bool {
 		return d.bool(&e.Replay)
 	case "final":
 		return d.bool(&e.Final)
+	case "mode":
+		return d.word(&e.Mode)
 	case "error":
 		return d.word(&e.Error)
 	case "note":

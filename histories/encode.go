@@ -37,6 +37,7 @@ func (e Event) Line() ([]byte, error) {
 	w.num(`,"value":`, e.Value)
 	w.flag(`,"replay":true`, e.Replay)
 	w.flag(`,"final":true`, e.Final)
+	w.word(`,"mode":`, e.Mode)
 	w.word(`,"error":`, e.Error)
 	w.word(`,"proof":`, e.Proof)
 	w.word(`,"note":`, e.Note)
@@ -45,7 +46,7 @@ func (e Event) Line() ([]byte, error) {
 
 // plain reports whether no string needs escaping.
 func (e *Event) plain() bool {
-	for _, s := range [...]string{string(e.Type), e.F, e.Key, e.Order, e.Customer, e.Token, e.Error, e.Proof, e.Note} {
+	for _, s := range [...]string{string(e.Type), e.F, e.Key, e.Order, e.Customer, e.Token, e.Mode, e.Error, e.Proof, e.Note} {
 		for i := range len(s) {
 			switch c := s[i]; {
 			case c < ' ' || c >= 0x7f, c == '"', c == '\\', c == '<', c == '>', c == '&':

@@ -71,6 +71,12 @@ const (
 	Phase    = "phase"    // the run entered a phase: Note says which
 )
 
+// Modes of an acquire, for locks that several readers may hold at once.
+const (
+	ReadMode  = "read"  // beside other readers
+	WriteMode = "write" // alone; what an acquire without a mode means
+)
+
 // Reasons a sell fails with, as its Error.
 const (
 	SoldOut = "sold-out" // seen says how many units were left
@@ -194,9 +200,12 @@ type Event struct {
 	Value    Num    `json:"value,omitzero"`     // stock read, or stock an absolute write set, or audited
 	Replay   bool   `json:"replay,omitempty"`   // ok because the same order had been taken before
 	Final    bool   `json:"final,omitempty"`    // one of the last attempts, after healing and quiet
+	Mode     string `json:"mode,omitempty"`     // acquire: read or write; absent means write
 	Error    string `json:"error,omitempty"`
 
-	Orders []Order `json:"orders,omitempty"` // audit: order rows as the store has them, duplicates included
+	// Orders are the order rows as the store has them, duplicates included, for
+	// audits. Empty and not nil: the store was asked and has none. Nil: nobody asked.
+	Orders []Order `json:"orders,omitzero"`
 
 	Targets []string `json:"targets,omitempty"` // nemesis: nodes or workers
 	Fault   *Fault   `json:"fault,omitempty"`   // nemesis: the fault in full

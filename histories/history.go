@@ -19,6 +19,7 @@ type Op struct {
 	Qty                             int64 // at least 1
 	Work                            int64 // ns
 	Order, Customer, Token, Error   string
+	Mode                            string // of an acquire: ReadMode, WriteMode or ""
 	Fence, Until, Left, Seen, Value Num
 	Replay, Final                   bool
 	Whole                           bool // a cancel that named no quantity: it is of its whole order
