@@ -18,6 +18,10 @@ func (r *run) whyDoubleHold(k *keyed, a, b *hold) (Cause, string) {
 		return ReleasedByAnother, sprintf("%s released at %s what %s had held since %s",
 			workerName(op.Process), moment(op.Call), workerName(a.worker()), moment(a.from))
 	}
+	if op := r.brokenBetween(k, a, b); op != nil {
+		return DeletedByAnother, sprintf("%s deleted at %s the lock that %s had held since %s, and told it nothing",
+			workerName(op.Process), moment(op.Call), workerName(a.worker()), moment(a.from))
+	}
 	if cause, because := r.whyLeaseEnded(k, a, b.from); cause != CauseUnknown {
 		return cause, because
 	}

@@ -10,7 +10,7 @@ import (
 var (
 	functions = [...]string{
 		histories.Acquire, histories.Release, histories.Sell, histories.Read, histories.Write,
-		histories.Extend, histories.Restock, histories.Cancel,
+		histories.Extend, histories.Restock, histories.Cancel, histories.Break,
 	}
 	outcomes = [...]histories.Type{histories.OK, histories.Fail, histories.Info}
 	reasons  = [...]string{"", " " + histories.Busy, " " + histories.SoldOut}

@@ -70,7 +70,7 @@ func (r *run) doubleHold(k *keyed, a, b *hold) {
 	}
 	r.add(k, v, func(v *Violation) {
 		v.Workers = []histories.Process{a.worker(), b.worker()}
-		v.Evidence = evidence(a.acquire, a.resumed, b.acquire, b.resumed, a.release)
+		v.Evidence = evidence(a.acquire, a.resumed, r.brokenBetween(k, a, b), b.acquire, b.resumed, a.release)
 		v.Summary = sprintf("%s and %s both held %s for %s, %s",
 			workerName(a.worker()), workerName(b.worker()), k.name, length(v.To-v.From), span(v.From, v.To))
 		v.Faults = r.during(a.acquire.Call, v.To)

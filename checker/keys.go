@@ -16,6 +16,8 @@ func class(f string) int {
 		return 1
 	case histories.Write:
 		return 2
+	case histories.Break:
+		return 3
 	}
 	return -1
 }
@@ -24,7 +26,7 @@ func class(f string) int {
 type keyNumbers struct {
 	numbers map[string]int32
 	keys    []*keyed
-	counts  [][3]int32 // of operations, by class
+	counts  [][4]int32 // of operations, by class
 	last    string     // mostly asked for again
 	number  int32
 }
@@ -38,7 +40,7 @@ func (x *keyNumbers) of(name string) int32 {
 		i = int32(len(x.keys))
 		x.numbers[name] = i
 		x.keys = append(x.keys, &keyed{name: name})
-		x.counts = append(x.counts, [3]int32{})
+		x.counts = append(x.counts, [4]int32{})
 	}
 	x.last, x.number = name, i
 	return i
@@ -62,6 +64,7 @@ func groupByKey(h *histories.History) []*keyed {
 		k.locks = make([]*histories.Op, 0, x.counts[i][0])
 		k.stock = make([]*histories.Op, 0, x.counts[i][1])
 		k.writes = make([]*histories.Op, 0, x.counts[i][2])
+		k.breaks = make([]*histories.Op, 0, x.counts[i][3])
 	}
 	for i := range h.Ops {
 		if of[i] >= 0 {
@@ -80,6 +83,8 @@ func (k *keyed) put(op *histories.Op) {
 		k.stock = append(k.stock, op)
 	case 2:
 		k.writes = append(k.writes, op)
+	case 3:
+		k.breaks = append(k.breaks, op)
 	}
 }
 

@@ -35,7 +35,7 @@ var (
 )
 
 func (r *run) linearLock(ctx context.Context, k *keyed) {
-	end, locks := beliefEnds(k.holds), namedReleases(k)
+	locks, end := r.broken(k, namedReleases(k), beliefEnds(k.holds))
 	r.linear(ctx, k, linearity{
 		property: LockNotLinearizable,
 		ops:      len(locks),

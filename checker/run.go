@@ -36,6 +36,7 @@ type keyed struct {
 	locks  []*histories.Op // acquires, extends, releases, by Call
 	stock  []*histories.Op // sells, reads, restocks, cancels, by Call
 	writes []*histories.Op // by Call
+	breaks []*histories.Op // deletions of the lock by anybody, by Call
 	audit  *histories.Event
 
 	holds    []hold // by from

@@ -96,6 +96,7 @@ const (
 	LostAtFailover    Cause = "lost at failover"
 	SplitBrain        Cause = "split brain"
 	ReleasedByAnother Cause = "released by another"
+	DeletedByAnother  Cause = "deleted by another"
 	ClockJumped       Cause = "clock jumped"
 	RestartedEmpty    Cause = "server restarted empty"
 	BeforeCommit      Cause = "release before commit"

@@ -39,6 +39,7 @@ const (
 	Acquire = "acquire" // ok: token, perhaps fence and until
 	Extend  = "extend"  // renewal; ok moves until
 	Release = "release" // ok: deleted; fail: not the owner
+	Break   = "break"   // the deletion of a lock by anybody: a janitor, an operator
 	Lost    = "lost"    // the design told its worker that the lock is gone
 	Sell    = "sell"    // one whole purchase
 	Read    = "read"    // a stock read inside a sell

@@ -239,7 +239,7 @@ func (e *Event) check() error {
 		return nil
 	}
 	switch e.F {
-	case Acquire, Extend, Release, Lost, Sell, Read, Write, Restock, Cancel, Audit:
+	case Acquire, Extend, Release, Break, Lost, Sell, Read, Write, Restock, Cancel, Audit:
 		return nil
 	}
 	return fmt.Errorf("%w: unknown f %.20q", ErrEvent, e.F)

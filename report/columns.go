@@ -123,7 +123,7 @@ func (s *columnSet) encode() (string, error) {
 // functions are the f of operations in the order of their codes in the page.
 var functions = []string{
 	histories.Acquire, histories.Extend, histories.Release, histories.Sell, histories.Read,
-	histories.Write, histories.Restock, histories.Cancel, histories.Audit,
+	histories.Write, histories.Restock, histories.Cancel, histories.Audit, histories.Break,
 }
 
 // fields are the parts of an operation that not every operation has. Bit i of

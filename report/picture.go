@@ -31,7 +31,7 @@ type row struct {
 // letters mark the moment at which an operation was invoked; an acquire is
 // marked where it was granted.
 var letters = map[string]rune{
-	histories.Acquire: 'A', histories.Extend: 'X', histories.Release: 'R',
+	histories.Acquire: 'A', histories.Extend: 'X', histories.Release: 'R', histories.Break: 'D',
 	histories.Sell: 'S', histories.Read: 'r', histories.Write: 'W', histories.Cancel: 'C', histories.Restock: '+',
 }
 
@@ -79,7 +79,7 @@ func lockKeys(v checker.Violation, evidence []*histories.Op) map[string]bool {
 	keys := map[string]bool{v.Key: true}
 	for _, op := range evidence {
 		switch op.F {
-		case histories.Acquire, histories.Extend, histories.Release:
+		case histories.Acquire, histories.Extend, histories.Release, histories.Break:
 			keys[op.Key] = true
 		}
 	}

@@ -33,6 +33,7 @@ var advice = map[checker.Cause]string{
 	checker.LostAtFailover:    "Design, not settings: Redis replicates asynchronously, so a replica can be promoted without the newest locks. WAIT narrows the window; a store that refuses stale writes makes it harmless.",
 	checker.SplitBrain:        "Design, not settings: for a while two masters answered. min-replicas-to-write shortens it; a quorum of independent servers or fencing at the store closes it.",
 	checker.ReleasedByAnother: "Design: a release must compare the owner and delete in one step (a script), or a late finisher frees the lock of the next holder.",
+	checker.DeletedByAnother:  "Design: somebody who does not hold the lock deletes it by its age, or because its holder seems to be gone. Let the lock end by its ttl instead, or let a store refuse stale writes: whoever was wrongly taken for dead is never told.",
 	checker.ClockJumped:       "Design: a deadline was taken from a wall clock that can jump. Use the monotonic clock, and let the store refuse stale writes.",
 	checker.RestartedEmpty:    "Settings and design: the server came back without the lock. appendfsync always keeps it; with several servers, delay the restart by one ttl.",
 	checker.BeforeCommit:      "Design: the lock was released before the transaction was committed, so the next holder read the old row. Commit first, then release.",

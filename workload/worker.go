@@ -62,7 +62,7 @@ func newWorker(s Spec, e *env.Env, w env.Wire) (*worker, error) {
 		k.batch[i] = i % s.segments()
 	}
 	k.till = &stock.Till{Env: e, Initial: s.Stock, Begin: k.record.begin, Note: k.record.note}
-	e.Extending = k.till.Extending
+	e.Extending, e.Releasing, e.Breaking = k.till.Extending, k.till.Releasing, k.till.Breaking
 	passSteps(e)
 	var err error
 	k.till.Lock, err = s.NewLock(e)
@@ -77,6 +77,7 @@ func passSteps(e *env.Env) {
 }
 
 func (k *worker) run(ctx context.Context) error {
+	defer k.tidy(ctx)()
 	for last := false; ; {
 		switch phase := k.wire.Phase(); {
 		case phase == env.Done:
@@ -101,6 +102,18 @@ func (k *worker) run(ctx context.Context) error {
 			}
 		}
 	}
+}
+
+// tidy has worker 0 tidy up after a lock that needs it, until stop is called.
+func (k *worker) tidy(ctx context.Context) (stop func()) {
+	j, needed := k.till.Lock.(env.Janitor)
+	if !needed || k.env.Worker != 0 {
+		return func() {}
+	}
+	return k.env.Clock.Every(ctx, j.Rounds(), func(ctx context.Context) bool {
+		j.Tidy(ctx)
+		return true
+	})
 }
 
 // finished says that this worker has bought all it may.

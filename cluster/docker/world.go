@@ -108,14 +108,12 @@ func (w *world) close() error {
 
 // env is the Env of one worker in this world; number -1 is the director's.
 func (w *world) env(number int, seed uint64, c *clock) *env.Env {
-	return &env.Env{
+	return env.Unrecorded(&env.Env{
 		Clock: c,
 		Rand:  rand.New(rand.NewPCG(seed, uint64(number)+1)),
 		Lock:  w.lock, Replicas: w.replicas, Stock: w.stock, SQL: w.sql, Queue: w.queue,
 		Local: w.memory, Worker: number,
-		Extending: func(string, string) func(time.Duration, error) { return func(time.Duration, error) {} },
-		Step:      func(context.Context, string) error { return nil },
-	}
+	})
 }
 
 // all lists every server.

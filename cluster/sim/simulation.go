@@ -76,8 +76,7 @@ func build(config Config, o cluster.Options) (*simulation, error) {
 	c.env.Rand = c.stream(streamDirector, 0)
 	c.env.Local = &local{s: c.s}
 	c.env.Worker, c.env.Hostname, c.env.PID = -1, h.name, 1
-	c.env.Extending = unrecorded
-	c.env.Step = func(context.Context, string) error { return nil }
+	env.Unrecorded(c.env)
 	return c, nil
 }
 
@@ -253,8 +252,4 @@ func (c *simulation) sleepers() (tasks []*task) {
 		tasks = append(tasks, w.main)
 	}
 	return tasks
-}
-
-func unrecorded(string, string) func(time.Duration, error) {
-	return func(time.Duration, error) {}
 }

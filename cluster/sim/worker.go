@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/workload/env"
@@ -54,8 +53,7 @@ func (w *worker) launch(shared *local, database env.SQL) {
 	e.Rand = c.stream(streamWorker, uint64(w.number)<<32|uint64(h.starts))
 	e.Local, e.SQL = shared, database
 	e.Worker, e.Hostname, e.PID, e.Life = w.number, h.host.name, 1, h.starts-1
-	e.Extending = func(string, string) func(time.Duration, error) { return func(time.Duration, error) {} }
-	e.Step = w.step
+	env.Unrecorded(e).Step = w.step
 	w.open, w.err = nil, nil
 	w.main = c.s.spawn(h.proc, w.name, func() {
 		w.err = c.o.Program(context.Background(), c.o.Spec, e, w)

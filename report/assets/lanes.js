@@ -127,7 +127,7 @@ function drawBuckets(g, l, y) {
 // inFull reports whether a stretch lies in a window that is there in full.
 function inFull(from, to) { return run.windows.some(w => w.From / MICRO <= from && w.To / MICRO >= to); }
 
-const shapes = {acquire: [10, 18], extend: [26, 6], release: [12, 14], read: [13, 12], write: [11, 16], sell: [3, 4], restock: [11, 16], cancel: [11, 16], audit: [11, 16]};
+const shapes = {acquire: [10, 18], extend: [26, 6], release: [12, 14], read: [13, 12], write: [11, 16], sell: [3, 4], restock: [11, 16], cancel: [11, 16], audit: [11, 16], break: [12, 14]};
 
 function drawOps(g, l, y) {
   const [lo, hi] = l.ops.range(view.from, view.to);

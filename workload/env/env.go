@@ -50,11 +50,31 @@ type Env struct {
 	// renewed, until (0: none shown) is the new deadline; ErrNotOwner means
 	// refused; other errors are classified by Unknown.
 	Extending func(key, token string) func(until time.Duration, err error)
+	// Releasing names the lease of key that token is of, while it is the
+	// newest, for releases that go on in the background when Release has
+	// returned. Call again right before each of them is sent, and what it
+	// returns right after, with how it ended.
+	Releasing func(key, token string) (again func() (end func(err error)))
+	// Breaking records the deletion of a lock that need not be this worker's:
+	// by a janitor, or by hand. token is what was found there, "" if nobody
+	// looked. A nil error means deleted, ErrNotOwner that nothing (or
+	// something else than token) was there.
+	Breaking func(key, token string) (end func(err error))
 
 	// Step marks a place between two commands where a nemesis may crash,
 	// pause or delay this worker ("before-expire", "before-release",
 	// "commit"). It blocks for as long as the nemesis wants.
 	Step func(ctx context.Context, name string) error
+}
+
+// Unrecorded is e with nothing recorded of what it does, and no steps to stop
+// at: for setting up, for audits and for tests.
+func Unrecorded(e *Env) *Env {
+	e.Extending = func(string, string) func(time.Duration, error) { return func(time.Duration, error) {} }
+	e.Releasing = func(string, string) func() func(error) { return func() func(error) { return func(error) {} } }
+	e.Breaking = func(string, string) func(error) { return func(error) {} }
+	e.Step = func(context.Context, string) error { return nil }
+	return e
 }
 
 // Clock tells and spends time.

@@ -44,6 +44,14 @@ type Notice interface {
 	OnLost(f func())
 }
 
+// Janitor is a lock that somebody has to tidy up after: worker 0 calls Tidy
+// each Rounds, beside its sales, until the run is done. What Tidy deletes it
+// announces by Env.Breaking.
+type Janitor interface {
+	Rounds() time.Duration
+	Tidy(ctx context.Context)
+}
+
 // Fence is a lease with a number that grows with each grant of a key.
 type Fence interface {
 	Fence() int64

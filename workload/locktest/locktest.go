@@ -176,7 +176,7 @@ func (p *player) instruments() *env.Env {
 	for i, r := range p.Lock {
 		p.Lock[i] = deaf{r, p}
 	}
-	p.Env.Step = func(ctx context.Context, name string) error {
+	env.Unrecorded(p.Env).Step = func(ctx context.Context, name string) error {
 		if p.atStep == nil {
 			return nil
 		}

@@ -13,7 +13,8 @@ import (
 )
 
 // Till is where a worker sells: its world, its lock, and the record of what
-// it does. One purchase at a time; only Extending may be called beside it.
+// it does. One purchase at a time; only Extending,
+// Releasing and Breaking may be called beside it.
 type Till struct {
 	Env  *env.Env
 	Lock env.Lock // nil: the design uses none
@@ -211,6 +212,23 @@ func (t *Till) Extending(key, token string) func(until time.Duration, err error)
 		}
 		end(done)
 	}
+}
+
+// Releasing is Env.Releasing: it records later releases of a lease of this
+// till, which belong to no sale any more.
+func (t *Till) Releasing(key, token string) func() func(error) {
+	g := t.granted(key, token)
+	g.sell = 0
+	return func() func(error) {
+		_, end := t.Begin(g.event(histories.Release))
+		return func(err error) { end(ended(err)) }
+	}
+}
+
+// Breaking is Env.Breaking: it records the deletion of anybody's lock.
+func (t *Till) Breaking(key, token string) func(error) {
+	_, end := t.Begin(histories.Event{F: histories.Break, Key: key, Token: token})
+	return func(err error) { end(ended(err)) }
 }
 
 // remember adds g, or puts it in the place of the same grant.

@@ -187,6 +187,39 @@ func TestRenewalsAreOfTheLeaseWithTheirToken(t *testing.T) {
 	}
 }
 
+func TestReleasesInTheBackgroundAreOfTheLeaseThatWasTheNewest(t *testing.T) {
+	till, book := newTill(stubLock{&stubLease{until: time.Minute}, nil})
+	h, _ := till.Acquire(t.Context(), "stock:sku-1")
+	again := till.Releasing("stock:sku-1", "t")
+	till.Release(t.Context(), h)
+	_, _ = till.Acquire(t.Context(), "stock:sku-1")
+	again()(env.ErrTimeout)
+	again()(env.ErrNotOwner)
+	got := book.lines()
+	want := []string{"release invoke t#1", "release info: timeout", "release invoke t#1", "release fail: not the owner"}
+	if diff := cmp.Diff(want, got[len(got)-4:]); diff != "" {
+		t.Error(diff)
+	}
+	if e := book.events[len(book.events)-4]; e.Parent != 0 || e.Key != "stock:sku-1" {
+		t.Errorf("recorded as %+v: want no sale, and the key", e)
+	}
+}
+
+func TestADeletionByAJanitorIsOfNobodysLease(t *testing.T) {
+	till, book := newTill(stubLock{&stubLease{}, nil})
+	_, _ = till.Acquire(t.Context(), "stock:sku-1")
+	till.Breaking("stock:sku-1", "t")(nil)
+	till.Breaking("stock:sku-1", "")(env.ErrNotOwner)
+	got := book.lines()
+	want := []string{"break invoke t", "break ok", "break invoke", "break fail: not the owner"}
+	if diff := cmp.Diff(want, got[len(got)-4:]); diff != "" {
+		t.Error(diff)
+	}
+	if e := book.events[len(book.events)-4]; e.Parent != 0 || e.Key != "stock:sku-1" {
+		t.Errorf("recorded as %+v: want no sale, and the key", e)
+	}
+}
+
 func TestUnknownListensToTheOutermostWord(t *testing.T) {
 	for _, c := range []struct {
 		name string
