@@ -37,6 +37,7 @@ func (s Spec) check(d Design) error {
 	_, qtyErr := Quantities(s.Qty)
 	return errors.Join(
 		oneOf("workload", s.Workload, Stock, FlashSale),
+		oneOf("scene", s.Scene, Standard, Contended),
 		atLeast("concurrency", int64(s.Workers), 1),
 		atLeast("per-host", int64(s.PerHost), 1),
 		atLeast("max-ops", int64(s.MaxOps), 0),

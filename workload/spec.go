@@ -37,6 +37,7 @@ const (
 type Spec struct {
 	Design   string `json:"design"`
 	Workload string `json:"workload,omitempty"` // Stock (default) or FlashSale
+	Scene    string `json:"scene,omitempty"`    // Standard (default) or Contended
 	Seed     uint64 `json:"seed,omitempty"`
 
 	Workers   int           `json:"workers,omitempty"`    // default 10; flash-sale 1000
@@ -74,7 +75,7 @@ type Spec struct {
 
 // standard are the defaults of every design that has no other.
 var standard = Spec{
-	Workload: Stock, Workers: 10, PerHost: 1, TimeLimit: 30 * time.Second,
+	Workload: Stock, Scene: Standard, Workers: 10, PerHost: 1, TimeLimit: 30 * time.Second,
 	SKUs: 12, Stock: 5, Segments: 3,
 	Work: "1ms-20ms,3%:65%ttl-85%ttl", Think: "10ms-50ms", Qty: "1,10%:2",
 	TTL: 5 * time.Second, Grace: time.Second, MaxDelay: 5 * time.Second,
@@ -105,6 +106,9 @@ func (s Spec) Resolved() (Spec, error) {
 		s = s.or(flashSale)
 		defaults.Customers = 0 // every worker is a customer of its own
 	}
+	if s.Scene == Contended {
+		s = s.or(contended)
+	}
 	if c := int64(defaults.Customers); c > 0 && s.Stock > c { // a larger batch wants more customers
 		defaults.Customers = int(min(2*s.Stock, mostOf["customers"]))
 	}
@@ -127,6 +131,7 @@ func (s Spec) Resolved() (Spec, error) {
 // or is s with its zero fields taken from d.
 func (s Spec) or(d Spec) Spec {
 	fill(&s.Workload, d.Workload)
+	fill(&s.Scene, d.Scene)
 	fill(&s.Workers, d.Workers)
 	fill(&s.PerHost, d.PerHost)
 	fill(&s.TimeLimit, d.TimeLimit)
@@ -240,7 +245,7 @@ func (s Spec) Header() histories.Header {
 // settings are the resolved flags by name.
 func (s Spec) settings() map[string]string {
 	return map[string]string{
-		"concurrency": strconv.Itoa(s.Workers), "per-host": strconv.Itoa(s.PerHost),
+		"scene": s.Scene, "concurrency": strconv.Itoa(s.Workers), "per-host": strconv.Itoa(s.PerHost),
 		"time-limit": s.TimeLimit.String(), "max-ops": strconv.Itoa(s.MaxOps),
 		"skus": strconv.Itoa(s.SKUs), "stock": strconv.FormatInt(s.Stock, 10),
 		"batches": strconv.Itoa(s.Batches), "segments": strconv.Itoa(s.Segments),

@@ -109,6 +109,7 @@ func newRunFlags(a *app, verb string) *runFlags {
 // default, which is the article's where it has one.
 func specFlags(s *pflag.FlagSet, w *workload.Spec) {
 	s.StringVar(&w.Workload, "workload", "", "stock (default), or flash-sale: 1,000 customers at once for 100 units")
+	s.StringVar(&w.Scene, "scene", "", "standard (default), or contended: 12 workers, 2 SKUs, a fault every 5s")
 	s.IntVar(&w.Workers, "concurrency", 0, "workers (default 10)")
 	s.IntVar(&w.PerHost, "per-host", 0, "workers that share one process (default 1)")
 	s.IntVar(&w.MaxOps, "max-ops", 0, "sells per worker (default: no limit)")

@@ -7,6 +7,7 @@
 package cell
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,7 +32,7 @@ type Plan struct {
 	Variant   string            // of the nemesis; empty: all in turn
 	Schedule  *nemesis.Schedule // nil: made from the seed
 	TimeLimit time.Duration     // of the phase with faults
-	Interval  time.Duration     // between faults; 0: the nemesis' default
+	Interval  time.Duration     // between faults; 0: the scene's, or else the nemesis' default
 	DownAfter time.Duration     // of Sentinel; 0: the cluster's default
 	Cluster   string            // "sim" or "docker"
 	Version   string            // of lockcheck
@@ -126,7 +127,7 @@ func (r *run) schedule() (nemesis.Schedule, error) {
 	lock := r.header.Lock
 	design, _ := workload.Find(r.Spec.Design)
 	return nemesis.Plan(r.Nemesis, nemesis.Params{
-		TimeLimit: r.TimeLimit, Interval: r.Interval, Only: r.Variant,
+		TimeLimit: r.TimeLimit, Interval: cmp.Or(r.Interval, r.Spec.Interval()), Only: r.Variant,
 		TTL: lock.TTL, LongWork: r.Spec.LongWork(), Lockless: lock.None, Waits: design.Waits, Renews: design.Renews, Steps: design.Steps, Crashes: design.CrashSteps(), Workers: r.Spec.Workers,
 		Servers: servers(topology.Lock), Replicas: topology.Lock == env.Sentinel || topology.Lock == env.RedisCluster,
 		Sentinels: topology.Lock == env.Sentinel, SQL: topology.SQL,
