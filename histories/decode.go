@@ -3,18 +3,22 @@ package histories
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/lockcheck/lockcheck/internal/strictjson"
 )
 
 // decoder turns lines into events. It reads the plain shape that Recorder
 // writes by hand, ten times faster than encoding/json: one flat object, known
-// keys, whole numbers, strings of printable ASCII without escapes. It leaves
-// every other line to encoding/json, so that there is one meaning only; a fuzz
+// fields, whole numbers, strings of printable ASCII without escapes. It leaves
+// every other line to strictjson, so that there is one meaning only; a fuzz
 // test compares the two.
 type decoder struct {
-	b []byte // the line
-	i int    // next byte
+	b    []byte // the line
+	i    int    // next byte
+	seen fields // of the line
 
 	words map[string]string // strings that come again and again: keys, errors
 	text  strings.Builder   // one allocation holds the other strings of a block
@@ -43,7 +47,7 @@ func (d *decoder) block(b *block) {
 		b.events = append(b.events, Event{})
 		if err := d.line(line, &b.events[len(b.events)-1]); err != nil {
 			b.events = b.events[:len(b.events)-1]
-			if b.last && !whole && len(line) <= MaxLine {
+			if b.last && !whole && len(line) <= MaxLine && !json.Valid(line) {
 				b.torn = true
 				return
 			}
@@ -59,15 +63,38 @@ func (d *decoder) line(line []byte, e *Event) error {
 	if len(line) > MaxLine {
 		return ErrLineTooLong
 	}
-	d.b, d.i = line, 0
-	if d.object(e) {
-		return nil
+	d.b, d.i, d.seen = line, 0, 0
+	if !d.object(e) {
+		*e = Event{}
+		var err error
+		if d.seen, err = strictEvent(line, e); err != nil {
+			return err
+		}
 	}
-	*e = Event{}
-	if err := json.Unmarshal(line, e); err != nil {
-		return fmt.Errorf("%w: %v", ErrNotJSON, err)
+	return e.shape(d.seen)
+}
+
+// strictEvent decodes a line of any shape.
+func strictEvent(line []byte, e *Event) (fields, error) {
+	present, err := strictjson.Unmarshal(line, e)
+	if err != nil {
+		return 0, notStrict(err)
 	}
-	return nil
+	var seen fields
+	for name, there := range present {
+		if bit := fieldNamed(name); there && bit != 0 {
+			seen |= bit
+		}
+	}
+	return seen, nil
+}
+
+// notStrict tells text that is no JSON from JSON of another shape.
+func notStrict(err error) error {
+	if errors.Is(err, strictjson.ErrSyntax) {
+		return fmt.Errorf("%w: %s", ErrNotJSON, strings.TrimPrefix(err.Error(), strictjson.ErrSyntax.Error()+": "))
+	}
+	return fmt.Errorf("%w: %w", ErrShape, err)
 }
 
 // object reads the plain shape; false means that the line has another.
@@ -102,64 +129,69 @@ func (d *decoder) object(e *Event) bool {
 	}
 }
 
-// field reads the value of one key. encoding/json also takes keys in other
-// cases and passes over unknown ones: those lines are left to it.
-func (d *decoder) field(e *Event, key []byte) bool {
-	switch string(key) {
-	case "time":
+// field reads the value of one field. A field that stands twice or that is
+// unknown is left to strictjson, which says so.
+func (d *decoder) field(e *Event, name []byte) bool {
+	bit := fieldNamed(string(name))
+	if bit == 0 || d.seen&bit != 0 {
+		return false
+	}
+	d.seen |= bit
+	switch bit {
+	case timeField:
 		return d.int(&e.Time)
-	case "process":
+	case processField:
 		return d.process(&e.Process)
-	case "type":
+	case typeField:
 		return d.word((*string)(&e.Type))
-	case "f":
+	case fField:
 		return d.word(&e.F)
-	case "op":
+	case opField:
 		return d.int(&e.Op)
-	case "parent":
+	case parentField:
 		return d.int(&e.Parent)
-	case "key":
+	case keyField:
 		return d.word(&e.Key)
-	case "qty":
+	case qtyField:
 		return d.int(&e.Qty)
-	case "order":
+	case orderField:
 		return d.own(&e.Order)
-	case "customer":
+	case customerField:
 		return d.own(&e.Customer)
-	case "work":
+	case workField:
 		return d.int(&e.Work)
-	case "token":
+	case tokenField:
 		return d.own(&e.Token)
 	}
-	return d.rareField(e, key)
+	return d.rareField(e, bit)
 }
 
-func (d *decoder) rareField(e *Event, key []byte) bool {
-	switch string(key) {
-	case "fence":
+func (d *decoder) rareField(e *Event, bit fields) bool {
+	switch bit {
+	case fenceField:
 		return d.num(&e.Fence)
-	case "until":
+	case untilField:
 		return d.num(&e.Until)
-	case "left":
+	case leftField:
 		return d.num(&e.Left)
-	case "seen":
+	case seenField:
 		return d.num(&e.Seen)
-	case "value":
+	case valueField:
 		return d.num(&e.Value)
-	case "replay":
+	case replayField:
 		return d.bool(&e.Replay)
-	case "final":
+	case finalField:
 		return d.bool(&e.Final)
-	case "mode":
+	case modeField:
 		return d.word(&e.Mode)
-	case "error":
+	case errorField:
 		return d.word(&e.Error)
-	case "note":
+	case noteField:
 		return d.own(&e.Note)
-	case "proof":
+	case proofField:
 		return d.own(&e.Proof)
 	}
-	return false
+	return false // lists and objects
 }
 
 func (d *decoder) space() {

@@ -131,8 +131,8 @@ func TestReadAnyChoosesByContent(t *testing.T) {
 		in  string
 		edn bool
 	}{
-		"our header":           {head, false},
-		"our header, indented": {" \n { \"format\":\"lockcheck/1\"}\n", false},
+		"our header":           {head + phase, false},
+		"our header, indented": {" \n { \"format\":\"lockcheck/1\"}\n" + phase, false},
 		"a map":                {" {:type :invoke :f :acquire :process 0}", true},
 		"a vector":             {"[{:type :invoke :f :acquire :process 0}]", true},
 		"a tag":                {"#jepsen.history.Op{:type :invoke :f :acquire :process 0}", true},

@@ -78,11 +78,25 @@ const (
 	WriteMode = "write" // alone; what an acquire without a mode means
 )
 
+// functions are those of workers and of the auditor.
+var functions = [...]string{Acquire, Extend, Release, Break, Lost, Sell, Read, Write, Restock, Cancel, Audit}
+
+// marks are the functions of process nemesis. What stands in no list cannot
+// be read back.
+var marks = [...]string{
+	Kill, Start, Pause, Resume, Partition, Loss, Skew, Failover, Evict, Delay, Crash, Heal,
+	Promoted, Demoted, Healthy, Phase,
+}
+
 // Reasons a sell fails with, as its Error.
 const (
 	SoldOut = "sold-out" // seen says how many units were left
 	Busy    = "busy"     // the lock was not to be had
 )
+
+// Refused is the Error of an operation that certainly did nothing, for a
+// reason that says nothing about the lock: "refused: server is starting".
+const Refused = "refused"
 
 // NotOwner is the Error of a release or extend that failed because the lock
 // was not held by its worker (any more). Other errors of a failed release say

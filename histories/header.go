@@ -1,6 +1,11 @@
 package histories
 
-import "time"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
 
 // Format is the version of the history format that this package writes. A
 // history of another version is refused, never guessed at.
@@ -43,4 +48,25 @@ func (h Header) StockOf(key string) int64 {
 		return n
 	}
 	return h.Initial
+}
+
+// check reports what is out of bounds.
+func (h Header) check() error {
+	for _, d := range [...]struct {
+		name string
+		d    time.Duration
+	}{{"lock.ttl", h.Lock.TTL}, {"lock.grace", h.Lock.Grace}, {"max-delay", h.MaxDelay}} {
+		if d.d < 0 || d.d > MaxTime {
+			return fmt.Errorf("%w: %s %d is out of bounds: want 0 to %d ns", ErrShape, d.name, d.d, int64(MaxTime))
+		}
+	}
+	if h.Initial < 0 || h.Initial > MaxUnits {
+		return fmt.Errorf("%w: initial %d is out of bounds: want 0 to %d units", ErrShape, h.Initial, int64(MaxUnits))
+	}
+	for _, key := range slices.Sorted(maps.Keys(h.Stock)) {
+		if n := h.Stock[key]; n < 0 || n > MaxUnits {
+			return fmt.Errorf("%w: stock of %.60q: %d is out of bounds: want 0 to %d units", ErrShape, key, n, int64(MaxUnits))
+		}
+	}
+	return nil
 }

@@ -47,14 +47,12 @@ func (p *pairer) add(e *Event, line int) error {
 	}
 	p.h.End = max(p.h.End, e.Time)
 	switch {
-	case e.Process == Nemesis || e.F == Lost || e.Type == Info && e.Op == 0:
+	case e.Process == Nemesis || e.F == Lost:
 		p.h.Marks = append(p.h.Marks, *e)
 	case e.F == Audit:
 		if e.Type == OK {
 			p.h.Audits = append(p.h.Audits, *e)
 		}
-	case e.Op <= 0:
-		return fmt.Errorf("%w: %s of %s without op", ErrEvent, e.Type, e.F)
 	case e.Type == Invoke:
 		return p.invoke(e, line)
 	default:
@@ -65,7 +63,7 @@ func (p *pairer) add(e *Event, line int) error {
 
 func (p *pairer) invoke(e *Event, line int) error {
 	if i, ok := p.index.get(e.Op); ok {
-		return fmt.Errorf("%w: op %d was invoked at line %d already", ErrDuplicate, e.Op, p.h.Ops[i].CallLine)
+		return fmt.Errorf("%w: op %d was invoked at line %d already", ErrDuplicate, max(e.Op, 0), p.h.Ops[i].CallLine)
 	}
 	p.index.put(e.Op, len(p.h.Ops))
 	p.h.Ops = append(p.h.Ops, Op{
@@ -91,10 +89,10 @@ func (p *pairer) complete(e *Event, line int) error {
 		return completeOp(&p.h.Ops[i], e, line)
 	}
 	if other, ok := p.early[e.Op]; ok {
-		return fmt.Errorf("%w: op %d was completed at line %d already", ErrDuplicate, e.Op, other.line)
+		return fmt.Errorf("%w: op %d was completed at line %d already", ErrDuplicate, max(e.Op, 0), other.line)
 	}
 	if len(p.early) >= maxDisorder {
-		return fmt.Errorf("%w: op %d, and %d before it", ErrUnpaired, e.Op, len(p.early))
+		return fmt.Errorf("%w: op %d, and %d before it", ErrUnpaired, max(e.Op, 0), len(p.early))
 	}
 	p.early[e.Op] = earlyEvent{*e, line}
 	return nil
@@ -103,15 +101,8 @@ func (p *pairer) complete(e *Event, line int) error {
 // completeOp adds a completion to its invocation. What the completion says
 // counts; what it leaves out stays as invoked.
 func completeOp(op *Op, e *Event, line int) error {
-	switch {
-	case op.ReturnLine != 0:
-		return fmt.Errorf("%w: op %d was completed at line %d already", ErrDuplicate, op.ID, op.ReturnLine)
-	case e.F != op.F:
-		return fmt.Errorf("%w: op %d is completed as %s, but was invoked as %s at line %d", ErrEvent, op.ID, e.F, op.F, op.CallLine)
-	case e.Process != op.Process:
-		return fmt.Errorf("%w: op %d is completed by worker %s, but was invoked by %s at line %d", ErrEvent, op.ID, e.Process, op.Process, op.CallLine)
-	case e.Time < op.Call:
-		return fmt.Errorf("%w: op %d is completed at %d ns, before its invocation at %d ns (line %d)", ErrEvent, op.ID, e.Time, op.Call, op.CallLine)
+	if err := op.contradicted(e); err != nil {
+		return err
 	}
 	op.Return, op.ReturnLine, op.Outcome = e.Time, line, e.Type
 	op.Replay, op.Final = op.Replay || e.Replay, op.Final || e.Final
@@ -150,8 +141,15 @@ func (p *pairer) history() (*History, error) {
 				first = early
 			}
 		}
-		return nil, &LineError{first.line, fmt.Errorf("%w: op %d", ErrUnpaired, first.e.Op)}
+		return nil, &LineError{first.line, fmt.Errorf("%w: op %d", ErrUnpaired, max(first.e.Op, 0))}
 	}
+	if len(p.h.Ops)+len(p.h.Marks)+len(p.h.Audits) == 0 {
+		return nil, ErrNoEvent
+	}
+	if err := p.parents(); err != nil {
+		return nil, err
+	}
+	p.numberZero()
 	sortOps(p.h.Ops)
 	byTime := func(a, b Event) int { return cmp.Compare(a.Time, b.Time) }
 	slices.SortStableFunc(p.h.Marks, byTime)
@@ -195,7 +193,7 @@ type opIndex struct {
 }
 
 func (x *opIndex) get(id int64) (int, bool) {
-	if id < int64(len(x.dense)) && x.dense[id] != 0 {
+	if id >= 0 && id < int64(len(x.dense)) && x.dense[id] != 0 {
 		return int(x.dense[id]) - 1, true
 	}
 	if len(x.sparse) > 0 {
@@ -207,11 +205,11 @@ func (x *opIndex) get(id int64) (int, bool) {
 
 func (x *opIndex) put(id int64, place int) {
 	x.n++
-	if id < int64(len(x.dense)) {
+	if id >= 0 && id < int64(len(x.dense)) {
 		x.dense[id] = int32(place) + 1
 		return
 	}
-	if id < 1<<16+4*int64(x.n) {
+	if id >= 0 && id < 1<<16+4*int64(x.n) {
 		x.dense = append(x.dense, make([]int32, id+int64(len(x.dense))/2+1024-int64(len(x.dense)))...)
 		x.dense[id] = int32(place) + 1
 		return
@@ -222,25 +220,20 @@ func (x *opIndex) put(id int64, place int) {
 	x.sparse[id] = int32(place)
 }
 
-// check reports what no event may be.
+// check reports what no event may be, whatever it was read from.
 func (e *Event) check() error {
 	switch e.Type {
 	case Invoke, OK, Fail, Info:
 	default:
-		return fmt.Errorf("%w: type %.20q is none of invoke, ok, fail, info", ErrEvent, e.Type)
+		return wrong("type %.20q is none of invoke, ok, fail, info", e.Type)
 	}
-	if e.Time < 0 {
-		return fmt.Errorf("%w: time %d is before the start of the run", ErrEvent, e.Time)
+	switch {
+	case e.Time < 0:
+		return wrong("time %d is before the start of the run", e.Time)
+	case e.Time > MaxTime:
+		return wrong("time %d is more than 104 days after the start of the run: want nanoseconds since its start", e.Time)
+	case e.Qty < 0:
+		return wrong("qty %d is negative", e.Qty)
 	}
-	if e.Qty < 0 {
-		return fmt.Errorf("%w: qty %d is negative", ErrEvent, e.Qty)
-	}
-	if e.Process == Nemesis || e.Op == 0 {
-		return nil
-	}
-	switch e.F {
-	case Acquire, Extend, Release, Break, Lost, Sell, Read, Write, Restock, Cancel, Audit:
-		return nil
-	}
-	return fmt.Errorf("%w: unknown f %.20q", ErrEvent, e.F)
+	return nil
 }

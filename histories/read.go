@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"runtime"
+
+	"github.com/lockcheck/lockcheck/internal/strictjson"
 )
 
 // MaxLine is the longest line that a history may have, in bytes. A longer
@@ -15,12 +17,14 @@ import (
 const MaxLine = 16 << 20
 
 // Errors that ReadJSON wraps, for callers that must tell kinds apart. All but
-// ErrEmpty come inside a LineError, which names the line.
+// ErrEmpty and ErrNoEvent come inside a LineError, which names the line.
 var (
 	ErrEmpty       = errors.New("empty history: want a header line and events")
+	ErrNoEvent     = errors.New("a header and no event: nothing happened that could be judged")
 	ErrFormat      = errors.New("not a history of format " + Format)
 	ErrNotJSON     = errors.New("not JSON")
 	ErrLineTooLong = fmt.Errorf("line longer than %d MiB", MaxLine>>20)
+	ErrShape       = errors.New("not a line of a history")
 	ErrEvent       = errors.New("no valid event")
 	ErrDuplicate   = errors.New("used twice")
 	ErrUnpaired    = errors.New("completion without an invocation")
@@ -83,14 +87,27 @@ func firstLine(data []byte) (head, rest []byte, lines int) {
 }
 
 func header(line []byte) (Header, error) {
+	var version struct {
+		Format any `json:"format"`
+	}
+	// Another version may have other fields: it is asked for first, of whatever
+	// is an object.
+	if json.Unmarshal(line, &version) == nil && version.Format != Format {
+		return Header{}, fmt.Errorf("%w: the header says format %s", ErrFormat, quoted(version.Format))
+	}
 	var h Header
-	if err := json.Unmarshal(line, &h); err != nil {
-		return h, fmt.Errorf("%w: %v", ErrNotJSON, err)
+	if _, err := strictjson.Unmarshal(line, &h); err != nil {
+		return h, notStrict(err)
 	}
-	if h.Format != Format {
-		return h, fmt.Errorf("%w: the header says format %.40q", ErrFormat, h.Format)
+	return h, h.check()
+}
+
+// quoted is a value for an error: "" where there is none.
+func quoted(v any) string {
+	if v == nil {
+		v = ""
 	}
-	return h, nil
+	return fmt.Sprintf("%.40q", fmt.Sprint(v))
 }
 
 // sizeOf is the number of bytes that r has to give, 0 if it cannot tell.

@@ -70,7 +70,7 @@ func (b redisBooks) audit(ctx context.Context, e *env.Env, key string) (int64, [
 		return 0, nil, err
 	}
 	list, _ := rows.([]any)
-	var orders []histories.Order
+	orders := []histories.Order{} // none is an answer, too
 	for _, row := range list {
 		o, err := parseOrder(row)
 		if err != nil {
@@ -180,7 +180,7 @@ func (b sqlBooks) audit(ctx context.Context, e *env.Env, key string) (int64, []h
 	if err != nil {
 		return 0, nil, err
 	}
-	var orders []histories.Order
+	orders := []histories.Order{} // none is an answer, too
 	for _, row := range rows {
 		qty, err := sqlInt(row[1])
 		if err != nil {
