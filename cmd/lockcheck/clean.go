@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/lockcheck/lockcheck/cluster/docker"
 )
 
 // runClean removes what a killed run left behind.
@@ -16,7 +14,7 @@ func runClean(ctx context.Context, a *app, args []string) (int, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
-	removed, err := docker.Clean(ctx)
+	removed, err := removeLeftovers(ctx)
 	for _, what := range removed {
 		fmt.Fprintln(a.stdout, "removed", what)
 	}

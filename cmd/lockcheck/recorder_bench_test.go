@@ -1,3 +1,5 @@
+//go:build unix && !sim
+
 package main
 
 import (

@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/lockcheck/lockcheck/cluster"
-	"github.com/lockcheck/lockcheck/cluster/docker"
 	"github.com/lockcheck/lockcheck/cluster/sim"
 	"github.com/lockcheck/lockcheck/cmd/lockcheck/internal/cell"
 	"github.com/lockcheck/lockcheck/histories"
@@ -229,7 +228,7 @@ func (f *runFlags) provider(ctx context.Context) (cluster.Provider, error) {
 		collectLess()
 		return sim.New(sim.Config{}), nil
 	}
-	return docker.New(ctx, docker.Config{Image: f.image})
+	return realServers(ctx, f.image)
 }
 
 // collectLess gives the garbage collector less to do: simulated runs are short

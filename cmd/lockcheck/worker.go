@@ -1,11 +1,6 @@
 package main
 
-import (
-	"context"
-
-	"github.com/lockcheck/lockcheck/cluster/docker"
-	"github.com/lockcheck/lockcheck/workload"
-)
+import "context"
 
 // runWorker is one process of workers. It speaks the event protocol: its
 // spec on standard input, events on standard output.
@@ -14,5 +9,5 @@ func runWorker(ctx context.Context, a *app, args []string) (int, error) {
 	if err := parse(f, args, 0, 0); err != nil {
 		return 0, err
 	}
-	return exitValid, docker.WorkerMain(ctx, a.stdin, a.stdout, workload.Program)
+	return exitValid, workerProcess(ctx, a.stdin, a.stdout)
 }
