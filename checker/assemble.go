@@ -10,14 +10,15 @@ import (
 // verdict puts the findings of all keys together.
 func (r *run) verdict() *Verdict {
 	v := &Verdict{
-		Outcome: Valid,
-		Levels:  map[Level]Outcome{LockLevel: Valid, UseLevel: Valid, BusinessLevel: Valid},
+		Outcome: NotLooked,
+		Levels:  map[Level]Outcome{LockLevel: NotLooked, UseLevel: NotLooked, BusinessLevel: NotLooked},
 		Source:  r.h.Header.Source,
 		Notes:   slices.Clone(r.h.Notes),
 		Counts:  r.counts(),
 	}
+	there := r.lookedAt()
 	for rank := range Properties {
-		result, violations := r.result(rank)
+		result, violations := r.result(rank, there)
 		v.Results = append(v.Results, result)
 		v.Violations = append(v.Violations, violations...)
 		v.Levels[result.Level] = worse(v.Levels[result.Level], result.Outcome)
@@ -25,6 +26,9 @@ func (r *run) verdict() *Verdict {
 		if result.Outcome == Unknown && v.Reason == "" {
 			v.Reason = fmt.Sprintf("%s: %s", result.Property, result.Reason)
 		}
+	}
+	if v.Outcome == NotLooked {
+		v.Outcome, v.Reason = Unknown, "nothing was looked at: the history has no lock and no sale"
 	}
 	slices.SortStableFunc(v.Violations, byTime)
 	r.disagreements(v)
@@ -55,17 +59,17 @@ func (v *Violation) since() int64 {
 
 // worse is the outcome that outranks the other.
 func worse(a, b Outcome) Outcome {
-	for _, o := range []Outcome{Invalid, Unknown} {
+	for _, o := range []Outcome{Invalid, Unknown, Valid} {
 		if a == o || b == o {
 			return o
 		}
 	}
-	return Valid
+	return NotLooked
 }
 
 // result is the verdict on one property over all keys, with the violations to
 // list, told in full.
-func (r *run) result(rank int) (Result, []Violation) {
+func (r *run) result(rank int, there looked) (Result, []Violation) {
 	p := Properties[rank]
 	res := Result{Property: p.Name, Level: p.Level, Outcome: Valid}
 	var all []finding
@@ -87,6 +91,7 @@ func (r *run) result(rank int) (Result, []Violation) {
 			unknown = append(unknown, f.unknown)
 		}
 	}
+	missing := r.missing(p.Name, there)
 	switch {
 	case res.Count+same > 0:
 		res.Outcome = Invalid
@@ -95,6 +100,9 @@ func (r *run) result(rank int) (Result, []Violation) {
 		if len(unknown) > 1 {
 			res.Reason += fmt.Sprintf(" (and %d more)", len(unknown)-1)
 		}
+	case missing != "":
+		res.Outcome, res.Reason = NotLooked, missing
+		return res, nil
 	}
 	if res.Count == 0 && same > 0 {
 		res.Count, res.Reason = same, "the same fact as another violation of the lock"
@@ -120,14 +128,10 @@ func (r *run) listed(all []finding) []Violation {
 func (r *run) methodOf(rank int) string {
 	p := Properties[rank].Name
 	switch {
-	case Properties[rank].Level != BusinessLevel && r.spec.None:
-		return "the design uses no lock"
 	case p == LockNotLinearizable || p == StockNotLinearizable:
 		return r.linearMethod(rank)
 	case p == StockMismatch && r.unaudited() > 0:
 		return fmt.Sprintf("exact, but %s not audited", count(r.unaudited(), "key"))
-	case p == StuckLock && r.spec.TTL <= 0 && r.spec.Grace <= 0:
-		return "not judged: the lock promises no bound"
 	}
 	return "exact"
 }

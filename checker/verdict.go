@@ -14,14 +14,16 @@ import (
 	"github.com/lockcheck/lockcheck/histories"
 )
 
-// Outcome is one of valid, unknown, invalid.
+// Outcome is one of valid, unknown, invalid, and, of a property or a level,
+// not looked at.
 type Outcome string
 
-// Invalid outranks Unknown outranks Valid.
+// Invalid outranks Unknown outranks Valid outranks NotLooked.
 const (
-	Valid   Outcome = "valid"
-	Unknown Outcome = "unknown"
-	Invalid Outcome = "invalid"
+	Valid     Outcome = "valid"
+	Unknown   Outcome = "unknown"
+	Invalid   Outcome = "invalid"
+	NotLooked Outcome = "not looked at" // the history has nothing that it would be about
 )
 
 // Level says what a property protects.
@@ -144,7 +146,7 @@ type Result struct {
 	Property Property `json:"property"`
 	Level    Level    `json:"level"`
 	Outcome  Outcome  `json:"outcome"`
-	Reason   string   `json:"reason,omitempty"` // of unknown; of invalid: that another property has told it already
+	Reason   string   `json:"reason,omitempty"` // of unknown and not looked at; of invalid: that another property has told it already
 	Count    int      `json:"count"`            // of violations, listed or not
 	Method   string   `json:"method,omitempty"` // how it was decided: "exact", "porcupine", "exact, porcupine agrees on 12 of 14 keys"
 }

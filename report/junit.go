@@ -84,6 +84,8 @@ func JUnit(w io.Writer, r Run) error {
 func propertyCase(r Run, res checker.Result) junitCase {
 	c := junitCase{Name: string(res.Property), Class: title(r.Header.Design, r.Header.Nemesis) + "." + string(res.Level), Time: seconds(0)}
 	switch res.Outcome {
+	case checker.NotLooked:
+		c.Skipped = &junitWord{plain(string(res.Outcome) + ": " + res.Reason)}
 	case checker.Unknown:
 		c.Error = &junitFault{Message: plain(res.Reason), Type: string(checker.Unknown)}
 	case checker.Invalid:

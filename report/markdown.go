@@ -9,7 +9,7 @@ import (
 )
 
 // marks are the outcomes as signs that need no colour.
-var marks = map[checker.Outcome]string{checker.Invalid: "❌", checker.Unknown: "❔", checker.Valid: "✅"}
+var marks = map[checker.Outcome]string{checker.Invalid: "❌", checker.Unknown: "❔", checker.Valid: "✅", checker.NotLooked: "➖"}
 
 // md escapes text for Markdown: nothing in it is markup, HTML, a mention or a
 // table's bar.

@@ -93,15 +93,18 @@ func (r Run) headline() string {
 // levels are the levels in the order in which reports show them.
 var levels = []checker.Level{checker.LockLevel, checker.UseLevel, checker.BusinessLevel}
 
-// rank orders outcomes: invalid outranks unknown outranks valid.
+// rank orders outcomes: invalid outranks unknown outranks valid outranks not
+// looked at.
 func rank(o checker.Outcome) int {
 	switch o {
 	case checker.Invalid:
-		return 2
+		return 3
 	case checker.Valid:
+		return 1
+	case checker.NotLooked:
 		return 0
 	}
-	return 1
+	return 2
 }
 
 // worst is the outcome of higher rank.

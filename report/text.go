@@ -85,6 +85,10 @@ func (t *text) hang(indent int, label, s string) {
 // levels writes a line per level, and below it what is broken or undecided.
 func (t *text) levels(v *checker.Verdict) {
 	t.line("")
+	width := columns(string(checker.Unknown)) + 1
+	for _, o := range v.Levels {
+		width = max(width, columns(string(o)))
+	}
 	for _, level := range levels {
 		o, judged := levelOutcome(level, v)
 		if !judged {
@@ -92,10 +96,10 @@ func (t *text) levels(v *checker.Verdict) {
 		}
 		label := "  " + pad(string(level), 9) + " "
 		rest := levelText(level, v)
-		lead := label + t.verdict(o, pad(string(o), 8)) + " "
-		for i, l := range wrap(plain(rest), t.style.width()-columns(label)-9) {
+		lead := label + t.verdict(o, pad(string(o), width)) + " "
+		for i, l := range wrap(plain(rest), t.style.width()-columns(label)-width-1) {
 			if i > 0 {
-				lead = strings.Repeat(" ", columns(label)+9)
+				lead = strings.Repeat(" ", columns(label)+width+1)
 			}
 			t.line(lead + l)
 		}

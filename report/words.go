@@ -205,6 +205,8 @@ func levelText(level checker.Level, v *checker.Verdict) string {
 		return strings.Join(broken, "; ")
 	case len(open) > 0:
 		return strings.Join(open, "; ")
+	case v.Levels[level] == checker.NotLooked:
+		return whyNotLooked(level, v)
 	case v.Levels[level] == checker.Valid && level != checker.BusinessLevel && v.Counts.Grants == 0:
 		return "no lock was taken"
 	case v.Levels[level] == checker.Valid && v.Outcome == checker.Unknown:
@@ -213,6 +215,16 @@ func levelText(level checker.Level, v *checker.Verdict) string {
 		return guards[level]
 	}
 	return "not decided"
+}
+
+// whyNotLooked says what a level would have been about.
+func whyNotLooked(level checker.Level, v *checker.Verdict) string {
+	for _, r := range v.Results {
+		if r.Level == level && r.Outcome == checker.NotLooked && r.Reason != "" {
+			return r.Reason
+		}
+	}
+	return "there was nothing to look at"
 }
 
 // times says how often, if more than once.
