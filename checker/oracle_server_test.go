@@ -226,7 +226,7 @@ func (w *world) sellOne(op, sell int64, key, order string, qty int64) reply {
 		}
 	}
 	if w.left[key] < qty && w.flaw != blindStore {
-		return reply{kind: histories.Fail, rest: fmt.Sprintf(`,"error":"sold-out","seen":%d`, w.left[key])}
+		return reply{kind: histories.Fail, rest: `,"error":"sold-out"`, number: number{left: w.left[key]}}
 	}
 	w.left[key] -= qty
 	w.did[op] = executed{at: w.now, took: true}

@@ -213,7 +213,7 @@ func (t *ticket) write() (histories.Type, string) {
 		case r.kind == histories.Fail && unsure:
 			return histories.Info, noReply.rest
 		case r.kind == histories.Fail:
-			return r.kind, r.rest
+			return r.kind, fmt.Sprintf(`,"error":"sold-out","seen":%d`, r.left)
 		case !t.retries || t.held != nil && t.held.until > 0 && t.now >= t.held.until:
 			return histories.Info, noReply.rest
 		}
