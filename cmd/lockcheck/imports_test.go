@@ -4,8 +4,10 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -31,7 +33,10 @@ var mayImport = map[string][]string{
 var onlyImporter = map[string]string{
 	"github.com/anishathalye/porcupine":           "checker",
 	"github.com/testcontainers/testcontainers-go": "cluster/docker",
-	"github.com/docker/docker":                    "cluster/docker",
+	"github.com/moby/moby":                        "cluster/docker",
+	"github.com/redis/go-redis/v9":                "cluster/docker",
+	"github.com/go-sql-driver/mysql":              "cluster/docker",
+	"github.com/rabbitmq/amqp091-go":              "cluster/docker",
 	"github.com/yuin/gopher-lua":                  "cluster/sim/redis",
 	"github.com/spf13/pflag":                      "cmd",
 }
@@ -102,6 +107,36 @@ func allowed(from, imported string) bool {
 		}
 	}
 	return within(imported, from) // a package's own inner packages
+}
+
+// The page about the architecture has the same table, and every file that it
+// names exists.
+func TestTheArchitecturePageIsTrue(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "architecture.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for place, others := range mayImport {
+		says := "nothing of ours"
+		if len(others) > 0 {
+			says = "`" + strings.Join(others, "`, `") + "`"
+		}
+		if place == "cmd" {
+			says = "everything"
+		}
+		if row := "| `" + place + "` | " + says + " |\n"; !strings.Contains(string(text), row) {
+			t.Errorf("docs/architecture.md lacks the row %q", row)
+		}
+	}
+	files := regexp.MustCompile("`([a-z0-9_/]+\\.go)`").FindAllStringSubmatch(string(text), -1)
+	if len(files) < 20 {
+		t.Errorf("only %d files named: the page is read wrongly", len(files))
+	}
+	for _, file := range files {
+		if _, err := os.Stat(filepath.Join("..", "..", filepath.FromSlash(file[1]))); err != nil {
+			t.Errorf("docs/architecture.md names %s: %v", file[1], err)
+		}
+	}
 }
 
 // within reports whether a path is a folder or below it.
