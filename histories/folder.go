@@ -1,6 +1,7 @@
 package histories
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -29,6 +31,9 @@ type Folder struct{ Dir string }
 // NewFolder makes a folder in the store, named after the time and the cell,
 // and points the store's link "latest" at it.
 func NewFolder(store, cell string, now time.Time) (Folder, error) {
+	if err := plainName(cell); err != nil {
+		return Folder{}, fmt.Errorf("run folder: %w", err)
+	}
 	base := now.UTC().Format("20060102T150405.000Z") + "-" + cell
 	if err := os.MkdirAll(store, 0o755); err != nil {
 		return Folder{}, fmt.Errorf("store: %w", err)
@@ -83,15 +88,22 @@ func pointLatest(store, name string) error {
 
 // KeepLog writes what a server wrote to logs/<server>.log.
 func (f Folder) KeepLog(server string, log io.Reader) error {
+	if err := plainName(server); err != nil {
+		return err
+	}
 	if err := os.MkdirAll(f.Path(LogFolder), 0o755); err != nil {
 		return err
 	}
-	file, err := os.Create(filepath.Join(f.Path(LogFolder), server+".log"))
-	if err != nil {
+	return WriteFile(filepath.Join(f.Path(LogFolder), server+".log"), func(w io.Writer) error {
+		_, err := io.Copy(w, log)
 		return err
-	}
-	_, err = io.Copy(file, log)
-	return errors.Join(err, file.Close())
+	})
+}
+
+// Create makes a file of the folder that is not there yet, to be written as
+// the run goes on.
+func (f Folder) Create(file string) (*os.File, error) {
+	return os.OpenFile(f.Path(file), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o644)
 }
 
 // Path is the path of one of the folder's files.
@@ -108,10 +120,59 @@ func (f Folder) WriteJSON(file string, v any) error {
 
 // Write writes a file, whole or not at all.
 func (f Folder) Write(file string, data []byte) error {
-	tmp := f.Path("." + file + ".tmp")
-	if err := os.WriteFile(tmp, data, 0o644); err != nil {
+	return WriteFile(f.Path(file), func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// WriteFile writes a file, whole or not at all. It writes beside it, under a
+// name that nobody can foresee and that must not exist, and then puts it in
+// its place: a link that somebody planted at either is replaced, never
+// followed.
+func WriteFile(path string, write func(io.Writer) error) error {
+	tmp := filepath.Join(filepath.Dir(path), "."+rand.Text()+".tmp")
+	file, err := os.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(write(file), file.Close()); err != nil {
 		os.Remove(tmp)
 		return err
 	}
-	return os.Rename(tmp, f.Path(file))
+	if err := os.Rename(tmp, path); err != nil {
+		os.Remove(tmp)
+		return err
+	}
+	return nil
+}
+
+// ReadFileUpTo reads a plain file of at most limit bytes. A device, a pipe or
+// a longer file is an error, and costs neither memory nor time.
+func ReadFileUpTo(path string, limit int64) ([]byte, error) {
+	info, err := os.Stat(path) // opening a pipe would wait for its writer
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is no plain file", path)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		err = fmt.Errorf("%s is longer than %d bytes", path, limit)
+	}
+	return data, err
+}
+
+// plainName reports what may not become part of a path.
+func plainName(name string) error {
+	if name == "" || len(name) > 200 || strings.ContainsAny(name, "/\\\x00") || strings.HasPrefix(name, ".") {
+		return fmt.Errorf("%.60q cannot be the name of a file", name)
+	}
+	return nil
 }

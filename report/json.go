@@ -89,11 +89,39 @@ func tidy(v *checker.Verdict) *checker.Verdict {
 	return &t
 }
 
-// encode writes indented JSON.
+// encode writes indented JSON that a terminal shows as it is: encoding/json
+// leaves the control characters behind ASCII raw, and U+009B begins a command
+// to a terminal like ESC [.
 func encode(w io.Writer, v any) error {
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(v)
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(escapeControls(data), '\n'))
+	return err
+}
+
+// escapeControls writes U+007F to U+009F as escapes. In JSON they can only
+// stand inside of strings.
+func escapeControls(data []byte) []byte {
+	var out []byte
+	from := 0
+	for i := 0; i < len(data); i++ {
+		n, c := 1, data[i]
+		if c == 0xc2 && i+1 < len(data) && data[i+1] < 0xa0 {
+			n, c = 2, data[i+1]
+		}
+		if c != 0x7f && n == 1 {
+			continue
+		}
+		out = fmt.Appendf(append(out, data[from:i]...), "\\u%04x", c)
+		i += n - 1
+		from = i + 1
+	}
+	if out == nil {
+		return data
+	}
+	return append(out, data[from:]...)
 }
 
 // ReadDocument reads a verdict.json. A document of another format is

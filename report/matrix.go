@@ -122,11 +122,7 @@ func (r Run) Cell() Cell {
 	case checker.Unknown:
 		c.Unknown = 1
 	}
-	for _, res := range v.Results {
-		if res.Outcome == checker.Invalid {
-			c.Broken = append(c.Broken, res.Property)
-		}
-	}
+	c.Broken = brokenOf(v)
 	if first := v.First(); first != nil {
 		c.Summary, c.Cause = first.Summary, first.Cause
 	}
@@ -273,5 +269,46 @@ func ReadMatrix(r io.Reader) (Matrix, error) {
 	if m.Format != MatrixFormat {
 		return Matrix{}, fmt.Errorf("matrix: format %.40q: %w", m.Format, ErrFormat)
 	}
+	for i, c := range m.Cells {
+		if err := c.check(); err != nil {
+			return Matrix{}, fmt.Errorf("matrix: cell %d (%.60q × %.60q): %w", i+1, c.Design, c.Nemesis, err)
+		}
+	}
 	return m, nil
 }
+
+// maxRuns bounds the runs of a cell, so that sums of many stay what they are.
+const maxRuns = 1 << 40
+
+// check reports counts that no runs can have.
+func (c Cell) check() error {
+	switch {
+	case c.Runs < 0 || c.Runs > maxRuns:
+		return fmt.Errorf("%d runs", c.Runs)
+	case c.Invalid < 0 || c.Unknown < 0 || c.Invalid > c.Runs || c.Unknown > c.Runs-c.Invalid:
+		return fmt.Errorf("%d invalid and %d unknown of %d runs", c.Invalid, c.Unknown, c.Runs)
+	case !(c.Seconds >= 0 && c.Seconds <= 1e12):
+		return fmt.Errorf("%v seconds", c.Seconds)
+	}
+	want := checker.Outcome("")
+	switch {
+	case c.Invalid > 0:
+		want = checker.Invalid
+	case c.Unknown > 0:
+		want = checker.Unknown
+	case c.Runs > 0:
+		want = checker.Valid
+	}
+	if c.Outcome != want {
+		return fmt.Errorf("outcome %.40q of %d invalid and %d unknown of %d runs: want %q", c.Outcome, c.Invalid, c.Unknown, c.Runs, want)
+	}
+	for level, got := range c.Levels {
+		if !slices.Contains(levels, level) || !slices.Contains(partOutcomes, got) {
+			return fmt.Errorf("level %.40q is %.40q", level, got)
+		}
+	}
+	return nil
+}
+
+// partOutcomes are what a level can be.
+var partOutcomes = []checker.Outcome{checker.Valid, checker.Unknown, checker.Invalid, checker.NotLooked}

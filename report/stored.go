@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -41,13 +42,18 @@ func (s stored) Title() string {
 
 // Broken are the properties that the run broke.
 func (s stored) Broken() string {
+	return properties(brokenOf(s.Verdict))
+}
+
+// brokenOf are the properties that a verdict found broken.
+func brokenOf(v *checker.Verdict) []checker.Property {
 	var list []checker.Property
-	for _, r := range s.Verdict.Results {
+	for _, r := range v.Results {
 		if r.Outcome == checker.Invalid {
 			list = append(list, r.Property)
 		}
 	}
-	return properties(list)
+	return list
 }
 
 // maxVerdict is the largest verdict.json that is read, in bytes.
@@ -128,7 +134,39 @@ func (c *runCache) one(name string) (stored, time.Time, error) {
 		return known.run, changed, nil
 	}
 	run, err := readRun(c.store, name)
-	return run, changed, err
+	return run.listed(), changed, err
+}
+
+// listed is what a list shows of a run. The verdicts of a store can be many
+// megabytes each and are never held together.
+func (s stored) listed() stored {
+	brief := stored{
+		Name: s.Name, Judged: s.Judged, Report: s.Report, Problem: s.Problem,
+		Document: Document{Design: cut(s.Design), Nemesis: cut(s.Nemesis), Source: cut(s.Source), Seed: s.Seed, Started: s.Started},
+	}
+	if s.Verdict == nil {
+		return brief
+	}
+	v := &checker.Verdict{Outcome: checker.Outcome(cut(string(s.Verdict.Outcome)))}
+	for _, p := range brokenOf(s.Verdict) {
+		if len(v.Results) < len(checker.Properties) {
+			v.Results = append(v.Results, checker.Result{Property: checker.Property(cut(string(p))), Outcome: checker.Invalid})
+		}
+	}
+	if first := s.Verdict.First(); first != nil {
+		v.Violations = []checker.Violation{{Summary: cut(first.Summary)}}
+	}
+	brief.Verdict = v
+	return brief
+}
+
+// cut is a copy of text that is no longer than a list shows of it.
+func cut(s string) string {
+	const most = 1 << 10
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "")
+	}
+	return strings.Clone(s)
 }
 
 // listPage is what the template of the list shows.

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -101,20 +100,11 @@ func writeMatrix(dir string, m report.Matrix) error {
 		matrixFile: m.JSON,
 		indexFile:  func(w io.Writer) error { return m.HTML(w, dir) },
 	} {
-		if err := writeFile(filepath.Join(dir, name), write); err != nil {
+		if err := histories.WriteFile(filepath.Join(dir, name), write); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// writeFile writes a file, and reports a full disk.
-func writeFile(path string, write func(io.Writer) error) error {
-	file, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(write(file), file.Close())
 }
 
 // showMatrix prints a table in one of its forms.

@@ -50,7 +50,7 @@ func runInFolder(ctx context.Context, p cluster.Provider, plan cell.Plan, store 
 	if err != nil {
 		return nil, err
 	}
-	file, err := os.Create(folder.Path(histories.HistoryFile))
+	file, err := folder.Create(histories.HistoryFile)
 	if err != nil {
 		return nil, err
 	}

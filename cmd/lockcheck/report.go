@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -59,7 +60,7 @@ func (a *app) rebuild(ctx context.Context, name, format string) (int, error) {
 // remember takes from run.json what the history does not know. A run without
 // one is reported without it.
 func remember(folder histories.Folder, r *report.Run) {
-	data, err := os.ReadFile(folder.Path(histories.RunFile))
+	data, err := histories.ReadFileUpTo(folder.Path(histories.RunFile), maxAbout)
 	if err != nil {
 		return
 	}
@@ -68,6 +69,13 @@ func remember(folder histories.Folder, r *report.Run) {
 		r.Started, r.Took, r.Replay, r.Interrupted = about.Started, about.Took, about.Replay, about.Interrupted
 	}
 }
+
+// maxAbout and maxMatrix are the longest run.json and matrix.json that are
+// read, in bytes.
+const (
+	maxAbout  = 4 << 20
+	maxMatrix = 256 << 20
+)
 
 // mergeTables makes one table of several, compared with an earlier one.
 func (a *app) mergeTables(names []string, format, out, before string) (int, error) {
@@ -104,7 +112,7 @@ func readMatrix(name string) (report.Matrix, error) {
 		return report.Matrix{}, usageError{trimPath(err)}
 	}
 	defer file.Close()
-	m, err := report.ReadMatrix(file)
+	m, err := report.ReadMatrix(io.LimitReader(file, maxMatrix))
 	if err != nil {
 		return report.Matrix{}, usageError{fmt.Errorf("%s: %w", name, err)}
 	}
