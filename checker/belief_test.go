@@ -30,7 +30,7 @@ func (s *story) op(p histories.Process, f string, outcome histories.Type, call, 
 	op := histories.Op{
 		ID: int64(len(s.h.Ops) + 1), Process: p, F: f, Key: "stock:sku-1", Call: call * ms, Return: ret * ms, Outcome: outcome, Qty: 1,
 	}
-	if class(f) > 0 {
+	if c := class(f); c == 1 || c == 2 {
 		op.Key = "sku-1"
 	}
 	if ret < 0 {

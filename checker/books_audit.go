@@ -19,6 +19,8 @@ type balance struct {
 	gone, booked int64 // units that left the stock, units in orders
 	low, high    int64
 	across       int64 // of high: units of sells that said ok when the audit had begun to look
+
+	half []*histories.Op // unknown sells without a row that can act no more: they may have stopped after the stock
 }
 
 func (r *run) balance(k *keyed) balance {
@@ -73,8 +75,9 @@ func (b *books) bookSells(s *balance) {
 }
 
 // mayHaveSold widens the comparison by a sell that the audit may have seen. If
-// its order has a row it is settled, and explains nothing more; unless it may
-// act later still.
+// its order has a row it is settled, and explains nothing more; nor does one
+// without a row that can act no more, for then the units have gone and no order
+// will come. Only while it may act is it in doubt.
 func (r *run) mayHaveSold(k *keyed, op *histories.Op, s *balance) {
 	b, qty := k.books, units(op.Qty)
 	switch {
@@ -85,7 +88,7 @@ func (r *run) mayHaveSold(k *keyed, op *histories.Op, s *balance) {
 		s.high += qty
 		s.across += qty
 		return
-	case r.lastsUntil(op) >= b.audited:
+	case r.mayAct(op, b.audited):
 		s.low -= qty
 		s.high += qty
 		return
@@ -95,7 +98,9 @@ func (r *run) mayHaveSold(k *keyed, op *histories.Op, s *balance) {
 	}
 	switch o := b.find(op.Order); {
 	case o.rows > 0:
-	case b.listed, o.kept < 0, o.undone > 0:
+	case b.listed:
+		s.half = append(s.half, op)
+	case o.kept < 0, o.undone > 0:
 		s.high += qty
 	case o.took == 0: // a replay was accepted: of what, one of these says
 		s.high += max(qty-o.units(), 0)

@@ -12,8 +12,8 @@ import (
 
 // shop is one that does everything right, by itself: stock and orders change
 // together, an order is taken once, and what is refused has no effect. Its
-// customers retry, cancel, give up, and name no order; its auditor looks when
-// it likes.
+// customers retry, cancel, give up, and name no order; some of its workers hang in
+// the midst of a sale; its auditor looks when it likes.
 type shop struct {
 	*rand.Rand
 	*story
@@ -115,8 +115,10 @@ func (s *shop) plan() {
 		}
 	}
 	known, happens, half := s.IntN(4) > 0, s.IntN(3) > 0, s.IntN(4) == 0
-	if half && !known && op.F == histories.Sell { // retried, it would take its units twice: that is a violation
-		op.Order = fmt.Sprint("half ", op.ID)
+	if half && !known && op.F == histories.Sell {
+		// Retried, it would take its units twice: that is a violation. So it is if it never
+		// takes the other half, which is in doubt while its worker has not come back.
+		op.Order, op.Return = fmt.Sprint("half ", op.ID), histories.Never
 	}
 	at := len(s.h.Ops)
 	s.h.Ops = append(s.h.Ops, op)

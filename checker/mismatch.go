@@ -13,9 +13,9 @@ import (
 // Store against store: the units that left the stock (initial + restocked −
 // audited) against the units in the order rows that the audit found. Both
 // are exact once everything is quiet. What widens the comparison is only what
-// may have moved stock without a row: restocks and cancels of unknown
-// outcome, and unknown sells whose order has no row (a sell of which the
-// audit has the order is settled, it explains nothing more). What may act
+// may have moved stock without a row and may do so by right: restocks and cancels
+// of unknown outcome. An unknown sell that can act no more explains nothing: its
+// order has a row, or its units are gone for nobody (see leaked). What may act
 // after the audit, or was not answered by then, widens it both ways; what was
 // called after it is not in it. See balance.
 //
@@ -40,7 +40,7 @@ func (r *run) mismatch(k *keyed) {
 	k.books.doubt = max(off-s.across, 0)
 	switch {
 	case off > s.high+lost: // a lost order may have taken its units or not
-		r.leaked(k, s.gone, s.booked, off)
+		r.leaked(k, &s, lost)
 	case off < s.low:
 		r.invented(k, s.gone, s.booked, -off)
 	}
@@ -104,26 +104,6 @@ func (r *run) blame(v *Violation, ops []*histories.Op) {
 	if v.Evidence == nil {
 		v.Evidence = v.Ops
 	}
-}
-
-// leaked: more units left the stock than the orders have.
-func (r *run) leaked(k *keyed, gone, booked, units int64) {
-	v := Violation{Property: StockMismatch, Units: units, From: k.audit.Time, To: k.audit.Time}
-	suspects := r.actedTwice(k)
-	if len(suspects) > 0 {
-		v.From = min(v.From, suspects[0].Return)
-		r.blame(&v, suspects)
-	}
-	r.add(k, v, func(v *Violation) {
-		v.Summary = sprintf("the books of %s do not balance: %s left the stock, the orders have %d: %s leaked",
-			k.name, count(gone, "unit"), booked, count(units, "unit"))
-		if len(suspects) > 0 {
-			same := k.sellsOf(suspects[0].Order)
-			v.Evidence = evidence(same...)
-			v.Cause, v.Because = r.whyTwice(k, same)
-		}
-		v.Faults = r.during(v.From, v.To)
-	})
 }
 
 // untilAudit are the stock operations that the audit may have seen.

@@ -48,6 +48,13 @@ func (o *order) happened() bool { return o.rows == 1 && o.ok == 0 && o.unknown =
 // request may be late by max-delay after its worker has given up, or died.
 func (r *run) lastsUntil(op *histories.Op) int64 { return later(r.ended(op), r.h.Header.MaxDelay) }
 
+// mayAct reports whether an unknown operation may still act at t: a request of
+// it may be late, or its worker, that nobody killed, has never come back from it.
+func (r *run) mayAct(op *histories.Op, t int64) bool {
+	gone := op.Return != histories.Never || r.diesAt(op.Process, op.Call) != histories.Never
+	return !gone || r.lastsUntil(op) >= t
+}
+
 // patched are the stock operations of a key, with the sells that the audit
 // found to have happened as such, and cancels for as many units as they undo.
 func (r *run) patched(k *keyed) []*histories.Op {

@@ -110,6 +110,7 @@ const (
 	Evicted           Cause = "evicted"
 	OldStock          Cause = "read old stock"
 	RetriedBlind      Cause = "tried again after an unknown outcome"
+	DiedHalfway       Cause = "died between stock and order"
 )
 
 // Violation is one broken property, with what proves it.

@@ -246,7 +246,7 @@ func TestWarningsAreWorthALook(t *testing.T) {
 			s.op(1, "acquire", "fail", 1000*i+205, 1000*i+206, failed("busy: stopped waiting"))
 		}
 	}
-	s.op(1, "sell", "ok", 5, 6, orderID("a")).op(1, "sell", "info", 7, 8, orderID("b")).audit(30000, 3, "a")
+	s.op(1, "sell", "ok", 5, 6, orderID("a")).op(1, "sell", "info", 7, -1, orderID("b")).audit(30000, 3, "a")
 	s.h.Header.Initial = 5
 	v := s.check()
 	want := []Warning{

@@ -44,6 +44,7 @@ var advice = map[checker.Cause]string{
 	checker.FailedOpen:        "Design: when the lock service could not be reached, the worker went on without a lock. Refuse the sale instead.",
 	checker.OldStock:          "Design: the deciding read saw a stock that was no longer true: from a replica, an old snapshot, or before the lock was had. Read after the lock, from the master, in the statement that decides.",
 	checker.RetriedBlind:      "Design: a request that had got no answer was sent again, and both took effect. Give each attempt an id that the store takes once.",
+	checker.DiedHalfway:       "Design: a worker died after it had taken units and before it wrote the order. Take both in one script or transaction, or give back what no order came for.",
 	checker.Evicted:           "Settings: the server threw the lock away to free memory. Use maxmemory-policy noeviction for locks, or a server of their own.",
 }
 
