@@ -182,7 +182,7 @@ var lockFree = []Design{
 		Lock:  noLock,
 		Claims: but(noLockOnMaster, map[string]Claim{
 			"loss":  {Holds, Holds, MayBreak}, // a roll-back whose answer is lost
-			"crash": {Holds, Holds, MayBreak}, // between decrement and order, or before the roll-back
+			"crash": {Holds, Holds, Breaks},   // between decrement and order, or before the roll-back: units leak
 		}),
 		sale: stock.Reserve, docs: []string{"Reserve"},
 	},
