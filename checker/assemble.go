@@ -21,8 +21,8 @@ func (r *run) verdict() *Verdict {
 		result, violations := r.result(rank, there)
 		v.Results = append(v.Results, result)
 		v.Violations = append(v.Violations, violations...)
-		v.Levels[result.Level] = worse(v.Levels[result.Level], result.Outcome)
-		v.Outcome = worse(v.Outcome, result.Outcome)
+		v.Levels[result.Level] = Worse(v.Levels[result.Level], result.Outcome)
+		v.Outcome = Worse(v.Outcome, result.Outcome)
 		if result.Outcome == Unknown && v.Reason == "" {
 			v.Reason = fmt.Sprintf("%s: %s", result.Property, result.Reason)
 		}
@@ -33,7 +33,7 @@ func (r *run) verdict() *Verdict {
 	slices.SortStableFunc(v.Violations, byTime)
 	r.disagreements(v)
 	if why := r.meaning(v.Counts); why != "" {
-		v.Outcome, v.Reason = worse(v.Outcome, Unknown), why
+		v.Outcome, v.Reason = Worse(v.Outcome, Unknown), why
 	}
 	if v.Outcome != Unknown {
 		v.Reason = ""
@@ -55,16 +55,6 @@ func (v *Violation) since() int64 {
 		return v.To
 	}
 	return v.From
-}
-
-// worse is the outcome that outranks the other.
-func worse(a, b Outcome) Outcome {
-	for _, o := range []Outcome{Invalid, Unknown, Valid} {
-		if a == o || b == o {
-			return o
-		}
-	}
-	return NotLooked
 }
 
 // result is the verdict on one property over all keys, with the violations to

@@ -12,6 +12,7 @@ package checker
 
 import (
 	"github.com/lockcheck/lockcheck/histories"
+	"slices"
 )
 
 // Outcome is one of valid, unknown, invalid, and, of a property or a level,
@@ -25,6 +26,22 @@ const (
 	Invalid   Outcome = "invalid"
 	NotLooked Outcome = "not looked at" // the history has nothing that it would be about
 )
+
+// rank orders outcomes. One that is not known here, or none, ranks lowest.
+func (o Outcome) rank() int {
+	return slices.Index([]Outcome{NotLooked, Valid, Unknown, Invalid}, o)
+}
+
+// Outranks reports whether o counts for more than other where two are put together.
+func (o Outcome) Outranks(other Outcome) bool { return o.rank() > other.rank() }
+
+// Worse is the outcome that counts for both.
+func Worse(a, b Outcome) Outcome {
+	if b.Outranks(a) {
+		return b
+	}
+	return a
+}
 
 // Level says what a property protects.
 type Level string

@@ -137,7 +137,7 @@ func (c Cell) id() cellID { return cellID{c.Design, c.Nemesis} }
 // Join is two results of one cell taken together: more runs of the same.
 func (c Cell) Join(o Cell) Cell {
 	shown := c
-	if rank(o.Outcome) > rank(c.Outcome) || c.Runs == 0 {
+	if o.Outcome.Outranks(c.Outcome) || c.Runs == 0 {
 		shown = o
 	}
 	j := shown
@@ -146,7 +146,7 @@ func (c Cell) Join(o Cell) Cell {
 	for _, part := range []Cell{c, o} {
 		for level, got := range part.Levels {
 			if before, known := j.Levels[level]; known {
-				got = worst(before, got)
+				got = checker.Worse(before, got)
 			}
 			j.Levels[level] = got
 		}
@@ -218,7 +218,7 @@ func (m Matrix) Outcome() checker.Outcome {
 	for _, c := range m.Cells {
 		if c.Runs > 0 {
 			ran = true
-			got = worst(got, c.Outcome)
+			got = checker.Worse(got, c.Outcome)
 		}
 	}
 	if !ran {

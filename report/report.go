@@ -93,28 +93,6 @@ func (r Run) headline() string {
 // levels are the levels in the order in which reports show them.
 var levels = []checker.Level{checker.LockLevel, checker.UseLevel, checker.BusinessLevel}
 
-// rank orders outcomes: invalid outranks unknown outranks valid outranks not
-// looked at.
-func rank(o checker.Outcome) int {
-	switch o {
-	case checker.Invalid:
-		return 3
-	case checker.Valid:
-		return 1
-	case checker.NotLooked:
-		return 0
-	}
-	return 2
-}
-
-// worst is the outcome of higher rank.
-func worst(a, b checker.Outcome) checker.Outcome {
-	if rank(b) > rank(a) {
-		return b
-	}
-	return a
-}
-
 // opsByID finds the operations with the wanted ids, without indexing a
 // history of a million others.
 func opsByID(h *histories.History, wanted ...[]int64) map[int64]*histories.Op {

@@ -199,15 +199,6 @@ func exitOf(o checker.Outcome) int {
 	return exitUnknown
 }
 
-// worse is the outcome that counts for both: invalid, then unknown.
-func worse(a, b checker.Outcome) checker.Outcome {
-	rank := map[checker.Outcome]int{"": 0, checker.Valid: 1, checker.Unknown: 2, checker.Invalid: 3}
-	if rank[b] > rank[a] {
-		return b
-	}
-	return a
-}
-
 // isTerminal reports whether w is one, and a person may want colour.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)

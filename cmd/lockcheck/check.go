@@ -36,7 +36,7 @@ func runCheck(ctx context.Context, a *app, args []string) (int, error) {
 		if err := a.show(r, *format); err != nil {
 			return 0, err
 		}
-		worst = worse(worst, r.Verdict.Outcome)
+		worst = checker.Worse(worst, r.Verdict.Outcome)
 	}
 	return exitOf(worst), nil
 }

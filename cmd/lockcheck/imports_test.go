@@ -18,15 +18,17 @@ const module = "github.com/lockcheck/lockcheck/"
 // mayImport is the table of who may import whom within the module, longest
 // prefix first where several match. Tests are free to import more.
 var mayImport = map[string][]string{
-	"histories":        {},
-	"histories/corpus": {"histories"},
-	"workload/env":     {"histories"},
-	"checker":          {"histories"},
-	"nemesis":          {"histories"},
-	"workload":         {"histories", "workload"},
-	"cluster":          {"histories", "workload/env", "cluster"},
-	"report":           {"histories", "checker"},
-	"cmd":              {"histories", "workload", "nemesis", "checker", "cluster", "report", "cmd"},
+	"internal/spelling":   {},
+	"internal/strictjson": {"internal/spelling"},
+	"histories":           {"internal"},
+	"histories/corpus":    {"histories"},
+	"workload/env":        {"histories"},
+	"checker":             {"histories"},
+	"nemesis":             {"histories", "internal"},
+	"workload":            {"histories", "workload"},
+	"cluster":             {"histories", "workload/env", "cluster"},
+	"report":              {"histories", "checker"},
+	"cmd":                 {"histories", "workload", "nemesis", "checker", "cluster", "report", "internal", "cmd"},
 }
 
 // onlyImporter names who alone may import a library.
