@@ -71,7 +71,7 @@ var onSentinel = env.Topology{Lock: env.Sentinel}
 var noLock = histories.LockSpec{None: true}
 
 // catalogue has all designs, in the order in which they are listed.
-var catalogue = slices.Concat(ofArticles, grains, lockFree, highAvailability, inSQL, beyond, knownBad)
+var catalogue = slices.Concat(ofArticles, grains, lockFree, highAvailability, inSQL, beyond, knownBad, ofReports)
 
 // Designs are all designs, in the order in which they are listed.
 func Designs() []Design {

@@ -28,6 +28,7 @@ var allCases = []Case{
 	{Name: "a release that takes long deletes no other's lock", applies: withLease, workers: 3, script: slowRelease},
 	{Name: "a lease ends by itself", applies: withLease, workers: 2, script: leaseEnds},
 	{Name: "a worker that dies while acquiring leaves nothing for ever", applies: withLease, workers: 2, script: diesAcquiring},
+	{Name: "a waiter that dies keeps nobody out", applies: withLease, workers: 3, script: diesWaiting},
 	{Name: "re-entry as declared", applies: every, workers: 2, script: reentry},
 	{Name: "waiting can be cancelled", applies: every, workers: 3, script: cancelled},
 	{Name: "no grant while the server is away", applies: every, workers: 1, script: serverAway, direct: cutWorker},
@@ -157,6 +158,43 @@ func diesAcquiring(ctx context.Context, p *player) error {
 	}
 	_, err := p.waitFor(ctx, 2)
 	return err
+}
+
+// diesWaiting: a waiter dies between two tries, if its design says where.
+//
+//	0  acquire ─────────── release
+//	1     waits ── dies
+//	2                          gets it
+func diesWaiting(ctx context.Context, p *player) error {
+	switch p.Worker {
+	case 0:
+		lease, err := p.take(ctx)
+		if err != nil {
+			return err
+		}
+		return errors.Join(p.at(ctx, 0.5), lease.Release(ctx))
+	case 1:
+		patient := p.spec
+		patient.Retries, patient.Wait = 3, p.spec.TTL/10
+		l, err := patient.NewLock(p.Env)
+		if err != nil {
+			return err
+		}
+		p.atStep = func(context.Context, string) error { return errors.New("dies here") }
+		if err := p.at(ctx, 0.1); err != nil {
+			return err
+		}
+		if _, err := l.Acquire(ctx, key); err == nil {
+			return p.problem("got a lock that another holds")
+		}
+		return nil
+	default:
+		if err := p.at(ctx, 0.6); err != nil {
+			return err
+		}
+		_, err := p.waitFor(ctx, 2.5)
+		return err
+	}
 }
 
 // reentry: the holder enters again, and leaves as often.

@@ -64,11 +64,15 @@ var fails = map[string][]string{
 	"retry-blind":     {"a lost answer costs a ttl at most"},
 	"shared-owner": { // nobody is ever refused
 		"one holder at a time", "only the owner releases", "a release that takes long deletes no other's lock",
-		"a lease ends by itself", "re-entry as declared", "waiting can be cancelled", "wall clocks of workers do not matter",
+		"a lease ends by itself", "a waiter that dies keeps nobody out", "re-entry as declared", "waiting can be cancelled", "wall clocks of workers do not matter",
 	},
 	"fail-open":         {"no grant while the server is away"},
 	"async-failover":    {"no grant without the acknowledgements"},
 	"redlock-forgetful": {"the shown deadline is honest"},
+	"fair-queue":        {"a waiter that dies keeps nobody out"},
+	"own-duration": { // the second worker's leases are short, and it finds others' over too soon
+		"only the owner releases", "a release that takes long deletes no other's lock", "the shown deadline is honest",
+	},
 	// A connection of the pool may take its lock twice.
 	"get-lock-pool": {"one holder at a time", "re-entry as declared", "waiting can be cancelled"},
 }

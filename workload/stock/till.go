@@ -96,7 +96,13 @@ func (t *Till) Acquire(ctx context.Context, key string) (*Hold, error) {
 }
 
 func (t *Till) notAcquired(ctx context.Context, g grant, lease env.Lease, err error, end func(histories.Event)) error {
-	end(ended(err))
+	how := ended(err)
+	if how.Type == histories.Info && lease != nil {
+		// What is there now, if anything, has this token: a release of it is
+		// of no other grant.
+		how.Token = g.token + g.mark
+	}
+	end(how)
 	switch {
 	case errors.Is(err, env.ErrBusy) && !env.Unknown(err):
 		return err

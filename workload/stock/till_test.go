@@ -90,12 +90,12 @@ func TestAcquireRecordsHowItEnded(t *testing.T) {
 		{"refused", stubLock{lease, env.ErrRefused}, []string{"acquire invoke", "acquire fail: connection refused"}, false},
 		{
 			"unknown: what may be there is released", stubLock{lease, env.ErrTimeout},
-			[]string{"acquire invoke", "acquire info: timeout", "release invoke t#1", "release ok"}, false,
+			[]string{"acquire invoke", "acquire info t#1: timeout", "release invoke t#1", "release ok"}, false,
 		},
 		{"unknown, and nothing to release with", stubLock{nil, env.ErrTimeout}, []string{"acquire invoke", "acquire info: timeout"}, false},
 		{
 			"busy in doubt is unknown", stubLock{lease, fmt.Errorf("%w: %w", env.ErrDoubt, env.ErrBusy)},
-			[]string{"acquire invoke", "acquire info: in doubt: busy", "release invoke t#1", "release ok"}, false,
+			[]string{"acquire invoke", "acquire info t#1: in doubt: busy", "release invoke t#1", "release ok"}, false,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

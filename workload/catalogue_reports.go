@@ -1,0 +1,88 @@
+package workload
+
+import (
+	"time"
+
+	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/workload/lock"
+	"github.com/lockcheck/lockcheck/workload/stock"
+)
+
+// ofReports are known bad too: mechanisms of which users of lock libraries
+// have reported what they do.
+var ofReports = []Design{
+	{
+		Name: "fair-queue", Origin: "redisson#4595, #3730, #1104",
+		Summary:  "waiters stand in a list, and only its head may have the lock: also when it is dead",
+		Topology: onSentinel, on: onOwnOrLock, KnownBad: true, CaughtBy: "crash",
+		Defaults: stockService.with(func(s *Spec) { s.SKUs, s.RetryDelay = 4, 10*time.Millisecond }),
+		Steps:    []string{"queued"},
+		Claims:   but(briefLease, map[string]Claim{"crash": {Breaks, Holds, MayBreak}}),
+		lock:     lock.NewFairQueue, sale: stock.Locked, docs: []string{"FairQueue", "Locked"},
+	},
+	{
+		Name: "own-duration", Origin: "kubernetes#47671, client-go#445",
+		Summary:  "a lease ends for a candidate when its own setting says so, not the holder's",
+		Topology: onSentinel, on: onOwnOrLock, KnownBad: true, CaughtBy: "none",
+		Defaults: stockService.with(func(s *Spec) { s.SKUs = 4 }),
+		Lock:     histories.LockSpec{Deadline: true},
+		Claims:   everywhere(Claim{Breaks, MayBreak, MayBreak}),
+		lock:     lock.NewOwnDuration, sale: stock.Attentive, docs: []string{"OwnDuration", "Attentive"},
+	},
+	{
+		Name: "reaped", NoLease: true, Origin: "sidekiq-unique-jobs#488, #517, #580, #738, #779",
+		Summary:  "no ttl, and a janitor that deletes locks older than a job should take",
+		Topology: onSentinel, on: onOwnOrLock, KnownBad: true, CaughtBy: "none",
+		Defaults: stockService.with(func(s *Spec) { s.SKUs = 4 }),
+		Claims:   everywhere(Claim{Breaks, Holds, MayBreak}),
+		lock:     lock.NewReaped, sale: stock.Locked, docs: []string{"Reaped", "Locked"},
+	},
+	{
+		Name: "stale-unlock", Origin: "etcd#22082",
+		Summary:  "the owner is the session, and a release without an answer is sent again",
+		Topology: onSentinel, on: onOwnOrLock, KnownBad: true, CaughtBy: "loss",
+		Defaults: stockService.with(func(s *Spec) { s.SKUs, s.Work = 3, "20ms-200ms,3%:65%ttl-85%ttl" }),
+		Claims:   blindLease,
+		lock:     lock.NewStaleUnlock, sale: stock.Locked, docs: []string{"StaleUnlock", "Locked"},
+	},
+	{
+		Name: "presence", NoLease: true, Origin: "portalocker#137",
+		Summary:  "who listens on a channel has the lock; the client library listens again by itself",
+		Topology: onSentinel, on: onLockOrOwn, KnownBad: true, CaughtBy: "kill",
+		Defaults: stockService.with(func(s *Spec) { s.SKUs = 4 }),
+		Claims:   blindLease,
+		lock:     lock.NewPresence, sale: stock.Locked, docs: []string{"Presence", "Locked"},
+	},
+	{
+		Name: "half-locked", Origin: "eventyay#1359",
+		Summary:  "leaves the lock out where it seems safe: for orders of a single unit",
+		Topology: onSentinel, on: onOwnOrLock, KnownBad: true, CaughtBy: "none",
+		Defaults: stockService.with(func(s *Spec) { s.SKUs, s.Qty = 4, "1,50%:2" }),
+		Claims:   soldWrong(briefLease, MayBreak),
+		lock:     lock.NewRedisLock, sale: stock.HalfLocked, docs: []string{"RedisLock", "HalfLocked"},
+	},
+	{
+		Name: "two-keys", Origin: "redisson#4050, #467, #1160",
+		Summary:  "takes two locks for an order, in no fixed order",
+		Topology: onSentinel, on: onOwnOrLock, KnownBad: true, CaughtBy: "none",
+		Defaults: Spec{
+			TTL: 3 * time.Second, Wait: 400 * time.Millisecond, RetryDelay: 20 * time.Millisecond, SKUs: 4,
+			Work: "1ms-20ms,15%:50%ttl-70%ttl",
+		},
+		Claims: briefLease,
+		lock:   lock.NewStockLock, sale: stock.TwoKeys, docs: []string{"StockLock", "TwoKeys"},
+	},
+	{
+		Name: "fence-write-only", Origin: "texts on fencing tokens",
+		Summary:  "the number of the grant is looked at by the write only",
+		Topology: onSentinel, on: onOwnOnly, KnownBad: true, CaughtBy: "pause",
+		Defaults: stockService.with(func(s *Spec) { s.SKUs, s.Work = 3, "20ms-200ms,3%:65%ttl-85%ttl" }),
+		Marks:    writesOnce,
+		Lock:     histories.LockSpec{Deadline: true, Fenced: true},
+		Claims: but(shownLease, map[string]Claim{
+			"pause": {MayBreak, Breaks, Breaks},
+			"crash": allHold, // write and order are one script
+		}),
+		lock: lock.NewFencedRedis, sale: stock.FenceWriteOnly, docs: []string{"FencedRedis", "FenceWriteOnly"},
+	},
+}
