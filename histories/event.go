@@ -19,6 +19,7 @@ package histories
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -87,6 +88,9 @@ var marks = [...]string{
 	Kill, Start, Pause, Resume, Partition, Loss, Skew, Failover, Evict, Delay, Crash, Heal,
 	Promoted, Demoted, Healthy, Phase,
 }
+
+// Functions are the f of workers, of the auditor and of the nemesis.
+func Functions() []string { return slices.Concat(functions[:], marks[:]) }
 
 // Reasons a sell fails with, as its Error.
 const (

@@ -112,23 +112,6 @@ func TestMixedTakesTurnsAndKeepsTheInterval(t *testing.T) {
 	}
 }
 
-func TestSchedulesWithMistakesAreRefused(t *testing.T) {
-	tests := map[string]struct{ text, want string }{
-		"not JSON":         {"kill it", "schedule:"},
-		"another version":  {`{"format":"lockcheck-schedule/9"}`, `"lockcheck-schedule/9"`},
-		"an unknown fault": {`{"format":"lockcheck-schedule/1","episodes":[{"steps":[{"fault":{"f":"burn"}}]}]}`, `"burn"`},
-		"an unknown field": {`{"format":"lockcheck-schedule/1","epizodes":[]}`, "epizodes"},
-		"an empty trigger": {`{"format":"lockcheck-schedule/1","episodes":[{"steps":[{"on":{"f":[]},"fault":{"f":"kill"}}]}]}`, "waits for nothing"},
-	}
-	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			if _, err := ReadSchedule(strings.NewReader(test.text)); err == nil || !strings.Contains(err.Error(), test.want) {
-				t.Errorf("err = %v, want one about %s", err, test.want)
-			}
-		})
-	}
-}
-
 // script is a world in which the events of a script happen one by one
 // whenever the nemesis waits.
 type script struct {

@@ -1,10 +1,6 @@
 package nemesis
 
 import (
-	"encoding/json"
-	"errors"
-	"fmt"
-	"io"
 	"time"
 
 	"github.com/lockcheck/lockcheck/histories"
@@ -66,41 +62,4 @@ type Trigger struct {
 	Worker  *int          `json:"worker,omitempty"` // only this worker's events
 	Nth     int           `json:"nth,omitempty"`    // the n-th match; default the first
 	Within  time.Duration `json:"within,omitempty"` // ns to wait at most; default 8 s
-}
-
-// ReadSchedule reads a schedule saved with a run, or written by hand.
-func ReadSchedule(r io.Reader) (Schedule, error) {
-	var s Schedule
-	dec := json.NewDecoder(io.LimitReader(r, 16<<20))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&s); err != nil {
-		return Schedule{}, fmt.Errorf("schedule: %w", err)
-	}
-	if s.Format != Format {
-		return Schedule{}, fmt.Errorf("schedule: format is %q, want %q", s.Format, Format)
-	}
-	return s, s.check()
-}
-
-var faults = map[string]bool{
-	histories.Kill: true, histories.Start: true, histories.Pause: true, histories.Resume: true,
-	histories.Partition: true, histories.Loss: true, histories.Skew: true, histories.Failover: true,
-	histories.Evict: true, histories.Delay: true, histories.Crash: true, histories.Heal: true,
-}
-
-func (s Schedule) check() error {
-	for i, e := range s.Episodes {
-		if e.At < 0 {
-			return fmt.Errorf("schedule: episode %d begins before the run", i+1)
-		}
-		for j, step := range e.Steps {
-			if !faults[step.Fault.F] {
-				return fmt.Errorf("schedule: episode %d, step %d: no fault is called %q", i+1, j+1, step.Fault.F)
-			}
-			if step.On != nil && len(step.On.F) == 0 {
-				return errors.New("schedule: a trigger without f waits for nothing")
-			}
-		}
-	}
-	return nil
 }

@@ -112,6 +112,9 @@ func (f *runFlags) readSchedule() (*nemesis.Schedule, error) {
 	if err != nil {
 		return nil, usageError{fmt.Errorf("%s: %w", f.schedule, err)}
 	}
+	if err := s.Fits(f.timeLimit); err != nil {
+		return nil, hint(usagef("%s: %w", f.schedule, err), "--time-limit says how long a run is")
+	}
 	return &s, nil
 }
 
