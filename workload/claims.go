@@ -56,6 +56,17 @@ func (d Design) Claim(nemesis string) Claim {
 	return c
 }
 
+// SellsRight says that the design claims to sell nothing wrongly under any fault,
+// whatever becomes of its lock: what the lists mark.
+func (d Design) SellsRight() bool {
+	for _, n := range Nemeses {
+		if d.Claims[n].Business != Holds {
+			return false
+		}
+	}
+	return true
+}
+
 func (c Claim) and(o Claim) Claim {
 	return Claim{c.Lock.and(o.Lock), c.Use.and(o.Use), c.Business.and(o.Business)}
 }
