@@ -22,16 +22,24 @@ type fault struct {
 // lasts reports whether a fault is in force until something undoes it.
 func lasts(m *histories.Event) bool {
 	switch m.F {
-	case histories.Pause, histories.Partition, histories.Loss, histories.Delay:
+	case histories.Pause, histories.Partition, histories.Delay:
 		return true
+	case histories.Loss:
+		return !losesReply(m)
 	case histories.Skew:
 		return m.Fault == nil || m.Fault.Offset != 0 || m.Fault.Drift != 0
 	case histories.Kill:
 		// A worker that was killed is replaced, not healed; a connection is
 		// made anew.
-		return hitsServer(m) && (m.Fault == nil || m.Fault.Mode != "connection")
+		return hitsServer(m)
 	}
 	return false
+}
+
+// cutsConnections reports whether connections were killed, and not who had
+// them.
+func cutsConnections(m *histories.Event) bool {
+	return m.F == histories.Kill && m.Fault != nil && m.Fault.Mode == "connection"
 }
 
 func isFault(m *histories.Event) bool {
@@ -49,7 +57,13 @@ func isFault(m *histories.Event) bool {
 // ambush reports whether m lies in wait for a worker at a step: its time is
 // that of the laying, its targets are whom it caught.
 func ambush(m *histories.Event) bool {
-	return m.F == histories.Crash && m.Fault != nil && m.Fault.Step != ""
+	return (m.F == histories.Crash || m.F == histories.Loss) && m.Fault != nil && m.Fault.Step != ""
+}
+
+// losesReply reports whether one reply to one worker got lost: that hurts no
+// server and no link.
+func losesReply(m *histories.Event) bool {
+	return m.F == histories.Loss && m.Fault != nil && m.Fault.Step != ""
 }
 
 // faultTimes are the faults of a run, and what is asked of them often.
@@ -59,7 +73,6 @@ type faultTimes struct {
 	hurt   int64   // when servers or links were hit first, or roles changed; else Never
 	skewed int64   // when a clock was skewed first; else Never
 	calm   []calm
-	slow   []lasting // faults that last, of servers or workers
 }
 
 // calm says that no fault of servers or links which begins by from lasts, or
@@ -70,9 +83,6 @@ func readFaults(marks []histories.Event) faultTimes {
 	t := faultTimes{hurt: histories.Never, skewed: histories.Never}
 	t.faults, t.roles = faultSpans(marks)
 	for _, f := range t.faults {
-		if lasts(f.event) {
-			t.slow = withLasting(t.slow, f.from, f.to)
-		}
 		if f.server {
 			t.hurt = min(t.hurt, f.from)
 		}
@@ -174,10 +184,16 @@ func sameTargets(a, b *histories.Event) bool {
 // hitsServer reports whether a fault concerns servers or their links.
 func hitsServer(m *histories.Event) bool {
 	switch m.F {
-	case histories.Partition, histories.Loss, histories.Failover, histories.Evict:
+	case histories.Loss:
+		return !losesReply(m)
+	case histories.Partition, histories.Failover, histories.Evict:
 		return true
 	case histories.Delay, histories.Crash:
 		return false
+	case histories.Kill:
+		if cutsConnections(m) {
+			return false // the server itself goes on, with all that it knows
+		}
 	}
 	return slices.ContainsFunc(m.Targets, func(name string) bool { return !isWorker(name) })
 }

@@ -16,8 +16,14 @@ func faultStory(f *fault) string {
 	at := moment(m.Time)
 	switch m.F {
 	case histories.Kill, histories.Crash:
+		if cutsConnections(m) {
+			return sprintf("connections to %s were cut at %s", targets(m), at)
+		}
 		return sprintf("%s killed at %s", targets(m), at)
 	case histories.Pause:
+		if m.Fault != nil && m.Fault.Step == histories.StepWork {
+			return sprintf("the work of %s, but not its renewals, was paused at %s", targets(m), at)
+		}
 		if f.to == histories.Never {
 			return sprintf("%s was paused at %s", targets(m), at)
 		}
@@ -32,6 +38,9 @@ func faultStory(f *fault) string {
 	case histories.Evict:
 		return sprintf("%s threw keys away at %s", targets(m), at)
 	case histories.Partition, histories.Loss:
+		if losesReply(m) {
+			return sprintf("a reply to the %s of %s got lost at %s", m.Fault.Step, targets(m), at)
+		}
 		what := "were cut off"
 		if m.F == histories.Loss {
 			what = "lost packets"

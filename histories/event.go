@@ -92,6 +92,12 @@ var marks = [...]string{
 // Functions are the f of workers, of the auditor and of the nemesis.
 func Functions() []string { return slices.Concat(functions[:], marks[:]) }
 
+// The steps of a pause that stop a part of a worker only.
+const (
+	StepRenewal = "renewal" // what it does periodically, and nothing else
+	StepWork    = "work"    // its work; what it does periodically goes on
+)
+
 // Reasons a sell fails with, as its Error.
 const (
 	SoldOut = "sold-out" // seen says how many units were left
@@ -256,6 +262,6 @@ type Fault struct {
 	Drift  float64       `json:"drift,omitempty"`  // skew: run fast by this share (0.01: 1 %)
 	Rate   float64       `json:"rate,omitempty"`   // loss: share of packets dropped, 1 = all
 	For    time.Duration `json:"for,omitempty"`    // delay: how long a step takes longer (ns)
-	Step   string        `json:"step,omitempty"`   // crash, delay, pause: the step concerned ("commit", "renewal", …)
-	Mode   string        `json:"mode,omitempty"`   // kill: "process" (peers see a reset) or "host" (silence, default); start: "keep" (what persistence kept, default) or "empty"
+	Step   string        `json:"step,omitempty"`   // crash, delay, pause: the step concerned ("commit", "renewal", "work", …); loss: the operation whose reply gets lost, once
+	Mode   string        `json:"mode,omitempty"`   // kill: "process" (peers see a reset), "host" (silence, default) or "connection" (of clients, with To of these only); start: "keep" (what persistence kept, default) or "empty"
 }

@@ -60,10 +60,11 @@ var Catalogue = []Nemesis{
 	},
 	{
 		Name:    "pause",
-		Summary: "freeze a worker inside its critical section beyond the ttl, between two commands, its renewals only, or a server",
+		Summary: "freeze a worker inside its critical section beyond the ttl, between two commands, its renewals only, its work only, or a server",
 		Variants: []Variant{
 			{Name: "pause-holder", Summary: "the holder is frozen in its critical section for 1.3 ttl", Plan: pauseHolder},
 			{Name: "pause-renewals", Summary: "only the holder's renewals stop, for 1.3 ttl", Fits: renews, Plan: pauseRenewals},
+			{Name: "pause-work", Summary: "only the holder's work stands still, for 2.2 ttl: its renewals go on", Fits: renews, Plan: pauseWork},
 			{Name: "pause-between-steps", Summary: "a worker is frozen between two commands of its for 1.3 ttl", Fits: hasSteps, Plan: pauseBetweenSteps},
 			{Name: "pause-server", Summary: "a server is frozen for 0.5 to 4 s", Fits: hasServer, Plan: pauseServer},
 			{Name: "pause-before-ttl", Summary: "the holder goes on 2 % of the ttl before its lease ends", Fits: hasLease, Plan: pauseNearTTL(-1)},
@@ -87,6 +88,10 @@ var Catalogue = []Nemesis{
 		Needs:   needServer,
 		Variants: []Variant{
 			{Name: "lost-replies", Summary: "10 % of what the lock servers send to workers is lost", Plan: lostReplies},
+			{Name: "lost-release-reply", Summary: "a release acts, and its worker never hears of it; four times", Fits: takesLock, Plan: loseReply(histories.Release)},
+			{Name: "lost-acquire-reply", Summary: "a lock is granted, and its worker never hears of it; four times", Fits: takesLock, Plan: loseReply(histories.Acquire)},
+			{Name: "lost-extend-reply", Summary: "a lease is renewed, and its worker never hears of it; four times", Fits: renews, Plan: loseReply(histories.Extend)},
+			{Name: "lost-write-reply", Summary: "stock is written, and its worker never hears of it; four times", Fits: writesRedis, Plan: loseReply(histories.Write)},
 			{Name: "lost-packets", Summary: "30 % of what the master sends to its replicas is lost", Fits: hasReplicas, Plan: lostPackets},
 		},
 	},
@@ -111,10 +116,14 @@ var Catalogue = []Nemesis{
 		Variants: []Variant{{Name: "slow-commit", Summary: "each COMMIT takes 50 ms longer, for 5 s", Plan: slowCommit}},
 	},
 	{
-		Name:     "cut-connection",
-		Summary:  "a SQL connection is killed in the middle of its work",
-		Needs:    needSQL,
-		Variants: []Variant{{Name: "kill-connection", Summary: "SQL connections are killed while a grant is held", Plan: cutConnection}},
+		Name:    "cut-connection",
+		Summary: "connections are killed: by the server, or by what stands between",
+		Needs:   needServer,
+		Variants: []Variant{
+			{Name: "kill-connection", Summary: "SQL connections are killed while a grant is held", Fits: hasSQL, Plan: cutConnection},
+			{Name: "cut-request", Summary: "Redis: a worker's connections end while it asks for the lock or releases it; six times", Fits: hasLockServer, Plan: cutRequest},
+			{Name: "cut-holder", Summary: "Redis: all connections of a holder end, its subscriptions too", Fits: hasLockServer, Plan: cutHolder},
+		},
 	},
 }
 
@@ -127,6 +136,9 @@ func waitsForTheOnlyOne(p Params) bool { return p.Waits && !p.Sentinels }
 func doesNotWait(p Params) bool        { return !p.Waits }
 func hasLease(p Params) bool           { return p.TTL > 0 }
 func canCrash(p Params) bool           { return len(p.Crashes) > 0 }
+func hasSQL(p Params) bool             { return p.SQL }
+func takesLock(p Params) bool          { return p.Servers > 0 && !p.Lockless }
+func writesRedis(p Params) bool        { return p.WritesRedis }
 func hasSteps(p Params) bool           { return len(p.Steps) > 0 }
 func hasSentinels(p Params) bool       { return p.Sentinels }
 func renews(p Params) bool             { return p.Renews }
@@ -144,7 +156,7 @@ var (
 	needReplicas   = need(hasReplicas, "the design's topology has no replica to fail over to")
 	needServer     = need(hasServer, "the design uses no server that could be hit")
 	needLockServer = need(hasLockServer, "the design uses no Redis that could be hit")
-	needSQL        = need(func(p Params) bool { return p.SQL }, "the design uses no SQL server")
+	needSQL        = need(hasSQL, "the design uses no SQL server")
 )
 
 // heal undoes cuts, losses, skews and delays.

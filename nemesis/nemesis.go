@@ -37,11 +37,15 @@ type Params struct {
 	Lockless  bool     // the design takes no lock: faults aim at sales
 	Renews    bool     // its lock is renewed in the background
 	Sentinels bool     // sentinels watch the lock service
+	Nodes     []string // names of all servers
+	Places    []string // all places between the design's commands that are known
 	Steps     []string // places between the design's commands where a crash tells most
 	Crashes   []string // places where it is to be crashed
 	Waits     bool     // a grant waits for a replica: cutting all of them off stops the grants
-	Only      string   // play only the variant of this name, for nemeses that have several
-	Rand      *rand.Rand
+	// WritesRedis: its sales change the stock by a recorded write to a Redis.
+	WritesRedis bool
+	Only        string // play only the variant of this name, for nemeses that have several
+	Rand        *rand.Rand
 }
 
 // Nemesis is one way to hurt a cluster.
@@ -83,7 +87,13 @@ func (n Nemesis) Plan(p Params) ([]Episode, error) {
 	fitting := slices.DeleteFunc(slices.Clone(n.Variants), func(v Variant) bool {
 		return v.Fits != nil && !v.Fits(p) || p.Only != "" && p.Only != v.Name
 	})
-	if len(n.Variants) > 0 && len(fitting) == 0 {
+	switch {
+	case len(n.Variants) == 0 || len(fitting) > 0:
+	case p.Only != "" && OfVariant(p.Only) != n.Name:
+		return nil, fmt.Errorf("nemesis %s: it has no variant %s", n.Name, p.Only)
+	case p.Only != "":
+		return nil, fmt.Errorf("nemesis %s: its variant %s does not fit this design or its topology", n.Name, p.Only)
+	default:
 		return nil, fmt.Errorf("nemesis %s: none of its faults fits this topology", n.Name)
 	}
 	if others := fitting; len(others) > 2 {

@@ -228,8 +228,19 @@ func pauseHolder(p Params) []Step {
 
 func pauseRenewals(p Params) []Step {
 	return []Step{
-		on(longGrant(p, false), histories.Fault{F: histories.Pause, Targets: []string{Holder}, Step: "renewal"}),
-		after(p.lease()*13/10, histories.Fault{F: histories.Resume, Targets: []string{Holder}, Step: "renewal"}),
+		on(longGrant(p, false), histories.Fault{F: histories.Pause, Targets: []string{Holder}, Step: histories.StepRenewal}),
+		after(p.lease()*13/10, histories.Fault{F: histories.Resume, Targets: []string{Holder}, Step: histories.StepRenewal}),
+	}
+}
+
+// pauseWork has the holder hang in its work, for longer than its lease would
+// last: its renewals know nothing of that.
+func pauseWork(p Params) []Step {
+	work := on(longGrant(p, false), histories.Fault{F: histories.Pause, Targets: []string{Holder}, Step: histories.StepWork})
+	work.After = intoWork
+	return []Step{
+		work,
+		after(p.lease()*22/10, histories.Fault{F: histories.Resume, Targets: []string{Holder}, Step: histories.StepWork}),
 	}
 }
 
@@ -337,6 +348,19 @@ func lostPackets(p Params) []Step {
 	}
 }
 
+// loseReply swallows the reply to the next operation of a kind, whoever makes
+// it, and to a few more.
+func loseReply(f string) func(Params) []Step {
+	return func(p Params) []Step {
+		var steps []Step
+		for range 4 {
+			steps = append(steps, after(p.between(0, 500*time.Millisecond),
+				histories.Fault{F: histories.Loss, Targets: []string{"workers"}, Step: f}))
+		}
+		return steps
+	}
+}
+
 func crashAtStep(p Params) []Step {
 	worker := fmt.Sprintf("worker-%d", p.Rand.IntN(max(p.Workers, 1)))
 	return []Step{
@@ -376,4 +400,29 @@ func cutConnection(p Params) []Step {
 	return []Step{
 		on(longGrant(p, false), histories.Fault{F: histories.Kill, Targets: []string{"sql"}, Mode: "connection"}),
 	}
+}
+
+// cutRequest ends a worker's connections to the lock service right when it has
+// begun to use one: the request is in flight. Not at the very next request: that
+// may be of the worker that has just been cut off, and has no connection yet.
+func cutRequest(p Params) []Step {
+	f := []string{histories.Release, histories.Acquire}
+	if p.Lockless {
+		f = []string{histories.Sell}
+	}
+	var steps []Step
+	for i := range 6 {
+		steps = append(steps, on(&Trigger{F: f[i%len(f):][:1], Type: histories.Invoke, Nth: 15}, cutOff()))
+	}
+	return steps
+}
+
+// cutHolder ends them while a grant is held, those that wait for a message and
+// those that wait for nothing.
+func cutHolder(p Params) []Step {
+	return []Step{on(longGrant(p, false), cutOff())}
+}
+
+func cutOff() histories.Fault {
+	return histories.Fault{F: histories.Kill, Targets: []string{"locks"}, To: []string{Holder}, Mode: "connection"}
 }

@@ -43,7 +43,7 @@ func bandsOf(h *histories.History) []band {
 			continue
 		}
 		b := band{From: e.Time, To: e.Time, F: e.F, Label: markText(e), On: e.Targets, Mark: i, Moment: true, Proof: e.Proof}
-		if lasts(e.F) {
+		if lasts(e) {
 			b.To, b.Moment = h.End, false
 			open = append(open, len(list))
 		}
@@ -52,10 +52,14 @@ func bandsOf(h *histories.History) []band {
 	return list
 }
 
-// lasts reports whether a fault stays until it is ended.
-func lasts(f string) bool {
+// lasts reports whether a fault stays until it is ended. A connection that was
+// cut is made anew, and a reply gets lost once.
+func lasts(e histories.Event) bool {
+	if f := e.Fault; f != nil && (f.F == histories.Kill && f.Mode == "connection" || f.F == histories.Loss && f.Step != "") {
+		return false
+	}
 	for _, over := range ends {
-		if slices.Contains(over, f) {
+		if slices.Contains(over, e.F) {
 			return true
 		}
 	}
@@ -115,6 +119,9 @@ func nodesOf(h *histories.History, bands []band) []node {
 	}
 	for _, b := range bands {
 		kind, known := kinds[b.F]
+		if b.Moment && (b.F == histories.Kill || b.F == histories.Loss) {
+			continue // the server goes on
+		}
 		for _, n := range b.On {
 			if _, ours := states[n]; ours && known {
 				states[n] = append(states[n], state{b.From, b.To, kind, b.Label})

@@ -42,12 +42,17 @@ type Design struct {
 
 // CrashSteps are the places between its commands (env.Env.Step) where a
 // design is to be crashed: those that tell most, else all that its sales pass.
-// Most sales take a lock, write and then append their order.
 func (d Design) CrashSteps() []string {
-	switch {
-	case d.Steps != nil:
+	if d.Steps != nil {
 		return d.Steps
-	case d.Marks != nil:
+	}
+	return d.SalesPass()
+}
+
+// SalesPass are the places between its commands that a design's sales pass.
+// Most take a lock, write and then append their order.
+func (d Design) SalesPass() []string {
+	if d.Marks != nil {
 		return d.Marks
 	}
 	return []string{"before-write", "before-order", "before-release"}

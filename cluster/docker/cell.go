@@ -48,7 +48,7 @@ func newCell(ctx context.Context, p *Provider, o cluster.Options, groups []*grou
 	if c.source, err = source(ctx, c.nodes()); err != nil {
 		return nil, err
 	}
-	c.world = newWorld(c.servers(), o.CallTimeout, o.Seed, 1)
+	c.world = newWorld(c.servers(), o.CallTimeout, o.Seed, "", 1)
 	c.clock = &clock{start: monotonicNow(), ctx: context.Background(), shift: &atomic.Pointer[clockShift]{}, held: &gate{}}
 	return c, nil
 }

@@ -50,7 +50,9 @@ type clock struct {
 	start int64 // of the run, by CLOCK_MONOTONIC
 	ctx   context.Context
 	shift *atomic.Pointer[clockShift]
-	held  *gate // periodic tasks stand still while it is shut
+	held  *gate        // periodic tasks stand still while it is shut
+	work  *gate        // all else stands still while it is shut; nil: never
+	ticks *atomic.Bool // set by Every; nil: nobody asks
 }
 
 var _ env.Clock = (*clock)(nil)
@@ -68,11 +70,24 @@ func (c *clock) Wall() time.Time {
 }
 
 // Sleep implements env.Clock.
-func (c *clock) Sleep(ctx context.Context, d time.Duration) error { return sleep(ctx, d) }
+func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
+	if err := sleep(ctx, d); err != nil || c.work == nil || isPeriodic(ctx) {
+		return err
+	}
+	return c.work.wait(ctx)
+}
+
+// periodic is the key of a context that belongs to a function of Every.
+type periodic struct{}
+
+func isPeriodic(ctx context.Context) bool { return ctx.Value(periodic{}) != nil }
 
 // Every implements env.Clock.
 func (c *clock) Every(ctx context.Context, d time.Duration, f func(context.Context) bool) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
+	if c.ticks != nil {
+		c.ticks.Store(true)
+	}
+	ctx, cancel := context.WithCancel(context.WithValue(ctx, periodic{}, true))
 	// A worker's end is its tasks' end, whatever ctx they were given.
 	unhook := context.AfterFunc(c.ctx, cancel)
 	go func() {

@@ -24,7 +24,11 @@ const pingLimit = 200 * time.Millisecond
 // to the server in it, so that they get a reset; to worker processes.
 func (c *cell) kill(ctx context.Context, f histories.Fault, t targets) (string, error) {
 	if f.Mode == "connection" {
-		return c.killConnection(ctx, t)
+		of, err := c.resolve(ctx, f.To)
+		if err != nil {
+			return "", err
+		}
+		return c.killConnections(ctx, t, of.hosts)
 	}
 	err := c.act(func() error {
 		return errors.Join(

@@ -12,11 +12,7 @@ import (
 )
 
 // Faults that wait for a worker to reach a step, and the standing still of
-// its periodic tasks.
-
-// renewalStep is the step whose pause stops a worker's periodic tasks and
-// nothing else.
-const renewalStep = "renewal"
+// its periodic tasks, or of its work.
 
 // stepLimit bounds waiting for a worker to come to the step. A design that has
 // no such step never does; the fault then has no proof.
@@ -62,7 +58,7 @@ func (c *cell) ambushWorkers(ctx context.Context, f histories.Fault, t *targets)
 	}
 	name := cluster.HostName(laid[first.Hit])
 	struck := c.hostOf(laid[first.Hit])
-	if f.F != histories.Delay {
+	if f.F == histories.Crash || f.F == histories.Pause {
 		t.addHost(struck, struck.workers...)
 	}
 	return aftermath(ctx, f, struck, name, first), nil
@@ -98,21 +94,25 @@ func (c *cell) unlay(ctx context.Context, t targets, laid map[int64]int) error {
 func (c *cell) ambushed(h *host, n note) {
 	hits, waiting := c.waits.Load(n.Hit)
 	h.mu.Lock()
-	f := ""
-	for _, a := range h.want.Ambushes {
-		if a.ID == n.Hit {
-			f = a.F
+	var a ambush
+	for _, x := range h.want.Ambushes {
+		if x.ID == n.Hit {
+			a = x
 		}
 	}
-	switch f {
+	switch a.F {
 	case histories.Crash:
 		h.killed = true // it kills itself
 	case histories.Pause:
 		h.paused = true
 	}
 	h.mu.Unlock()
-	if f == histories.Crash {
+	switch a.F {
+	case histories.Crash:
 		c.note(histories.Event{Time: int64(n.At), F: histories.Kill, Targets: h.names(), Note: "crash between two steps"})
+	case histories.Loss:
+		lost := histories.Fault{F: histories.Loss, Targets: h.names(), Step: a.Step}
+		c.note(histories.Event{Time: int64(n.At), F: histories.Loss, Targets: lost.Targets, Fault: &lost, Proof: n.Text})
 	}
 	if waiting {
 		select {
@@ -134,6 +134,8 @@ func aftermath(ctx context.Context, f histories.Fault, h *host, name string, n n
 		return prefixed(h.death(), at)
 	case histories.Pause:
 		return prefixed(h.stopped(ctx), at)
+	case histories.Loss:
+		return n.Text
 	}
 	return fmt.Sprintf("%s: delayed by %s", at, f.For)
 }
@@ -145,32 +147,33 @@ func prefixed(proof, at string) string {
 	return at + ": " + proof
 }
 
-// freezeTasks has the periodic tasks of the workers stand still, or go on.
-func (c *cell) freezeTasks(ctx context.Context, t targets, still bool) (string, error) {
+// freezeTasks has the periodic tasks of the workers stand still, or all their
+// work but these, or lets them go on.
+func (c *cell) freezeTasks(ctx context.Context, t targets, step string, still bool) (string, error) {
 	if c.p.Harmless {
 		return "", nil
 	}
+	what := map[string]string{histories.StepRenewal: "renewals", histories.StepWork: "work"}[step]
 	var proofs []string
 	for _, h := range t.hosts {
 		n, err := c.change(ctx, h, func(want *control) {
-			frozen := slices.Clone(want.Frozen)
+			frozen := &want.Frozen
+			if step == histories.StepWork {
+				frozen = &want.Still
+			}
+			*frozen = slices.DeleteFunc(slices.Clone(*frozen), func(w int) bool { return slices.Contains(t.workers, w) })
 			for _, w := range h.workers {
-				if !slices.Contains(t.workers, w) {
-					continue
-				}
-				frozen = slices.DeleteFunc(frozen, func(f int) bool { return f == w })
-				if still {
-					frozen = append(frozen, w)
+				if still && slices.Contains(t.workers, w) {
+					*frozen = append(*frozen, w)
 				}
 			}
-			want.Frozen = frozen
 		})
 		if err != nil {
 			return "", err
 		}
 		proof := ""
 		if n.Ack != 0 {
-			proof = fmt.Sprintf("%s says that its renewals %s", h.name, map[bool]string{true: "stand still", false: "go on"}[still])
+			proof = fmt.Sprintf("%s says of its %s: %s", h.name, what, map[bool]string{true: "stopped", false: "going on"}[still])
 		}
 		proofs = append(proofs, proof)
 	}

@@ -135,6 +135,36 @@ var faultCases = []struct {
 		end: histories.Fault{F: histories.Resume, Targets: []string{"worker-0"}, Step: "renewal"},
 	},
 	{
+		name:  "the work stands still while renewals go on",
+		fault: histories.Fault{F: histories.Pause, Targets: []string{"worker-0"}, Step: histories.StepWork},
+		bites: func(ctx context.Context, s *scene, _ time.Duration) {
+			still := s.Now() + 30*time.Millisecond // one request may be under way
+			s.await(ctx, "renewals", still, tick(0))
+			_ = s.Sleep(ctx, 100*time.Millisecond)
+			if n := len(s.record.find(still, func(e histories.Event) bool { return e.Process == 0 && e.Op > 0 })); n > 0 {
+				s.Errorf("%d events of work that stands still", n)
+			}
+		},
+		end: histories.Fault{F: histories.Resume, Targets: []string{"worker-0"}, Step: histories.StepWork},
+	},
+	{
+		name:  "the reply to a grant gets lost",
+		fault: histories.Fault{F: histories.Loss, Targets: []string{"worker-0"}, Step: histories.Acquire},
+		bites: func(ctx context.Context, s *scene, at time.Duration) {
+			lost := s.await(ctx, "time-out", at, func(e histories.Event) bool { return e.Process == 0 && e.Type == histories.Info && e.Op > 0 })
+			if n := len(s.record.find(at, func(e histories.Event) bool { return e.Op == lost.Op && e.F == histories.Acquire })); n == 0 {
+				s.Errorf("a %s timed out, and no acquire", lost.F)
+			}
+			s.await(ctx, "the event of the loss", at, of(histories.Loss, histories.Info))
+		},
+		end: histories.Fault{F: histories.Heal},
+	},
+	{
+		name:  "the connections of a worker are ended",
+		fault: histories.Fault{F: histories.Kill, Targets: []string{"locks"}, To: []string{"worker-0"}, Mode: "connection"},
+		end:   histories.Fault{F: histories.Heal},
+	},
+	{
 		name:  "a step takes longer",
 		fault: histories.Fault{F: histories.Delay, Targets: []string{"worker-0"}, Step: "before-release", For: 300 * time.Millisecond},
 		bites: func(ctx context.Context, s *scene, at time.Duration) {

@@ -24,8 +24,12 @@ func (c *cell) Inject(ctx context.Context, f histories.Fault) (cluster.Effect, e
 	switch f.F {
 	case histories.Heal:
 		return c.healFault(ctx)
-	case histories.Partition, histories.Loss:
+	case histories.Partition:
 		return c.hurtLinks(ctx, f)
+	case histories.Loss:
+		if f.Step == "" {
+			return c.hurtLinks(ctx, f)
+		}
 	}
 	t, err := c.resolve(ctx, f.Targets)
 	if err != nil {
@@ -48,18 +52,20 @@ func (c *cell) hurt(ctx context.Context, f histories.Fault, t *targets) (proof s
 	case histories.Start:
 		return c.startAgain(ctx, f, *t)
 	case histories.Pause:
-		if f.Step == renewalStep {
-			return c.freezeTasks(ctx, *t, true)
+		switch f.Step {
+		case histories.StepRenewal, histories.StepWork:
+			return c.freezeTasks(ctx, *t, f.Step, true)
+		case "":
+			return c.pause(ctx, *t)
 		}
-		if f.Step != "" {
-			return c.ambushWorkers(ctx, f, t)
-		}
-		return c.pause(ctx, *t)
+		return c.ambushWorkers(ctx, f, t)
 	case histories.Resume:
-		if f.Step == renewalStep {
-			return c.freezeTasks(ctx, *t, false)
+		if f.Step == histories.StepRenewal || f.Step == histories.StepWork {
+			return c.freezeTasks(ctx, *t, f.Step, false)
 		}
 		return c.resume(ctx, *t)
+	case histories.Loss:
+		return c.ambushWorkers(ctx, f, t)
 	case histories.Crash, histories.Delay:
 		if f.Step == "" {
 			return c.kill(ctx, f, *t)

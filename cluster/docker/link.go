@@ -27,6 +27,8 @@ type link struct {
 	harm atomic.Pointer[linkCut] // nil: whole
 	lost atomic.Int64            // packets, by loss
 
+	greeting []byte // sent ahead of what a connection sends first
+
 	mu   sync.Mutex // of rand
 	rand *rand.Rand
 }
@@ -83,7 +85,7 @@ func (l *link) connect(ctx context.Context) (net.Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("dial %s: %w", l.name, err)
 	}
-	return &linkConn{Conn: raw, link: l}, nil
+	return &linkConn{Conn: raw, link: l, greeting: l.greeting}, nil
 }
 
 // linkConn is a connection that feels the link's cuts.
@@ -100,6 +102,9 @@ type linkConn struct {
 	closed  bool
 
 	closedAt time.Time
+
+	greeting []byte // not sent yet
+	ignored  int    // how much of the answer to it is still to come
 }
 
 // Write implements net.Conn. What goes into a cut is accepted, as by a kernel.
@@ -107,6 +112,12 @@ func (c *linkConn) Write(p []byte) (int, error) {
 	harm := c.link.harm.Load()
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	n, err := c.write(c.greeted(p), harm)
+	return min(n, len(p)), err
+}
+
+// write sends p as the link's harm lets it. c.mu is held.
+func (c *linkConn) write(p []byte, harm *linkCut) (int, error) {
 	switch {
 	case c.closed:
 		return 0, net.ErrClosed
@@ -172,6 +183,9 @@ func (c *linkConn) Read(p []byte) (int, error) {
 			continue
 		}
 		n, err = c.Conn.Read(p)
+		if n = c.ungreeted(p, n); n == 0 && err == nil {
+			continue
+		}
 		harm := c.link.harm.Load()
 		switch {
 		case harm == nil, err != nil && isTimeout(err):

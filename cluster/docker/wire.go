@@ -54,6 +54,7 @@ type control struct {
 	Links    map[string]linkCut `json:"links,omitempty"` // by name of server
 	Clock    clockShift         `json:"clock"`
 	Frozen   []int              `json:"frozen,omitempty"` // workers whose periodic tasks stand still
+	Still    []int              `json:"still,omitempty"`  // workers of whom all else stands still
 	Ambushes []ambush           `json:"ambushes,omitempty"`
 }
 
@@ -83,7 +84,7 @@ type ambush struct {
 	ID     int64         `json:"id"`
 	Worker int           `json:"worker"`
 	Step   string        `json:"step"`
-	F      string        `json:"f"`             // crash, pause (both once) or delay (each time)
+	F      string        `json:"f"`             // crash, pause, loss (all once) or delay (each time)
 	For    time.Duration `json:"for,omitempty"` // delay
 }
 
@@ -93,6 +94,7 @@ type note struct {
 	Wall time.Duration `json:"wall,omitempty"` // with an ack: how far its wall clock is off now
 	Hit  int64         `json:"hit,omitempty"`  // this ambush was run into
 	At   time.Duration `json:"at,omitempty"`   // with a hit: when
+	Text string        `json:"text,omitempty"` // with a hit: what happened, if that is not plain
 
 	// With an ack: the servers behind cut links that were tried and did not
 	// answer, and how many packets lossy links have lost since the start.

@@ -30,12 +30,12 @@ func WorkerMain(ctx context.Context, stdin io.Reader, stdout io.Writer, program 
 	if err := readLine(lines, &h); err != nil {
 		return fmt.Errorf("worker: reading who I am: %w (this verb is for lockcheck itself)", err)
 	}
-	world := newWorld(h.Servers, h.CallTimeout, h.Seed, len(h.Workers))
+	world := newWorld(h.Servers, h.CallTimeout, h.Seed, h.Host, len(h.Workers))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	p := &process{hello: h, world: world, out: stdout, gates: map[int]*gate{}, sprung: map[int64]bool{}}
+	p := &process{hello: h, world: world, out: stdout, gates: map[int]*gate{}, work: map[int]*gate{}, ticks: map[int]*atomic.Bool{}, open: map[int][]histories.Event{}, sprung: map[int64]bool{}}
 	for _, n := range h.Workers {
-		p.gates[n] = &gate{}
+		p.gates[n], p.work[n], p.ticks[n] = &gate{}, &gate{}, new(atomic.Bool)
 	}
 	p.obey(h.Control)
 	go func() { cancel(p.listen(ctx, lines)) }()
@@ -66,11 +66,14 @@ type process struct {
 
 	phase atomic.Int32
 	shift atomic.Pointer[clockShift]
-	gates map[int]*gate // of the periodic tasks, by worker
+	gates map[int]*gate        // of the periodic tasks, by worker
+	work  map[int]*gate        // of all else that they do
+	ticks map[int]*atomic.Bool // whether they have periodic tasks
 
 	mu       sync.Mutex
 	ambushes []ambush
 	sprung   map[int64]bool
+	open     map[int][]histories.Event // operations under way, by worker
 }
 
 // run runs the workers and waits for them.
@@ -104,9 +107,12 @@ func (p *process) run(ctx context.Context, program env.Worker) error {
 }
 
 func (p *process) env(ctx context.Context, n int) *env.Env {
-	e := p.world.env(n, p.Seed^uint64(p.Life)<<32, &clock{start: p.Start, ctx: ctx, shift: &p.shift, held: p.gates[n]})
+	e := p.world.env(n, p.Seed^uint64(p.Life)<<32, &clock{start: p.Start, ctx: ctx, shift: &p.shift, held: p.gates[n], work: p.work[n], ticks: p.ticks[n]})
 	e.Hostname, e.PID, e.Life = p.Host, os.Getpid(), p.Life
-	e.Step = func(ctx context.Context, name string) error { return p.step(ctx, n, name) }
+	e.Step = func(ctx context.Context, name string) error {
+		return errors.Join(p.step(ctx, n, name), p.stay(ctx, n))
+	}
+	e.Lock, e.Stock = p.owned(n, e.Lock...), p.owned(n, e.Stock)[0]
 	return e
 }
 
@@ -123,6 +129,7 @@ func (p *process) Emit(e histories.Event) {
 	if e.Time == 0 {
 		e.Time = monotonicNow() - p.Start
 	}
+	p.follow(e)
 	line, err := e.Line()
 	if err != nil {
 		panic(fmt.Sprintf("docker: event cannot be written: %v", err))
@@ -192,6 +199,7 @@ func (p *process) obey(c control) {
 	}
 	for n, g := range p.gates {
 		g.set(slices.Contains(c.Frozen, n))
+		p.work[n].set(slices.Contains(c.Still, n))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -200,7 +208,7 @@ func (p *process) obey(c control) {
 
 // step is Env.Step: it runs into the ambush that is laid there, if one is.
 func (p *process) step(ctx context.Context, worker int, name string) error {
-	a, ok := p.ambush(worker, name)
+	a, ok := p.ambush(func(a ambush) bool { return a.F != histories.Loss && a.Worker == worker && a.Step == name })
 	if !ok {
 		return nil
 	}
@@ -214,12 +222,13 @@ func (p *process) step(ctx context.Context, worker int, name string) error {
 	return sleep(ctx, a.For)
 }
 
-func (p *process) ambush(worker int, step string) (ambush, bool) {
+// ambush is the first ambush that fits and was not run into yet.
+func (p *process) ambush(fits func(ambush) bool) (ambush, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, a := range p.ambushes {
 		once := a.F != histories.Delay
-		if a.Worker != worker || a.Step != step || once && p.sprung[a.ID] {
+		if !fits(a) || once && p.sprung[a.ID] {
 			continue
 		}
 		p.sprung[a.ID] = true

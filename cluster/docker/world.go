@@ -29,11 +29,14 @@ type world struct {
 	closers  []func() error
 }
 
-// newWorld makes the clients. Nothing is dialled yet.
-func newWorld(s servers, limit time.Duration, seed uint64, workers int) *world {
+// newWorld makes the clients, whose connections have the host's name. Nothing is dialled yet.
+func newWorld(s servers, limit time.Duration, seed uint64, host string, workers int) *world {
 	w := &world{servers: s, links: map[string]*link{}, byAddr: map[string]*link{}, memory: newMemory(), limit: limit}
 	for i, e := range s.all() {
 		l := &link{name: e.Name, dial: e.Dial, rand: rand.New(rand.NewPCG(seed, uint64(i)))}
+		if host != "" && isRedis(s, e) {
+			l.greeting = greeting(host)
+		}
 		w.links[e.Name], w.byAddr[e.Addr] = l, l
 	}
 	// Each worker may have a call of its own, a periodic task and a

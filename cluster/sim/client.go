@@ -176,7 +176,11 @@ func (l *line) within(ctx context.Context, limit time.Duration, args []string) (
 	x := &exchange{args: args, task: s.waiter()}
 	l.c.request(x)
 	x.task.t.waitingFor(l.host.name, args)
-	why := s.wait(ctx, s.now+limit)
+	until := s.now + limit
+	why := s.wait(ctx, until)
+	if w := x.task.t.worker; x.ended && x.err == nil && w != nil && w.loses(x.task.t, args, x.reply) {
+		x.ended, why = false, s.wait(ctx, until)
+	}
 	switch {
 	case x.ended && x.err == nil:
 		return l.understand(x.reply)

@@ -164,7 +164,7 @@ func (n *node) replicaOf(_ *session, args []string, reply func(any)) {
 	}
 	if n.master != master {
 		n.follow(master)
-		n.dropClients()
+		n.dropClients(anybody)
 	}
 	reply("OK")
 }

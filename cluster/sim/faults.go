@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
@@ -28,15 +29,22 @@ func (c *simulation) kill(_ context.Context, h *hit) error {
 	return nil
 }
 
-// hangUp lets servers close the connections of their clients.
+// hangUp lets servers close the connections of their clients, or with To those
+// of some.
 func (h *hit) hangUp() error {
 	h.hungUp = map[target]string{}
+	of := func(client *host) bool {
+		return h.to == nil || slices.ContainsFunc(h.to, func(t target) bool { return t.machine() == client })
+	}
 	for _, t := range h.targets {
-		s, ok := t.(interface{ dropClients() int })
-		if !ok || t.process().dead {
+		s, ok := t.(interface{ dropClients(func(*host) bool) int })
+		if !ok {
 			return fmt.Errorf("%w: %s has no connections to kill", cluster.ErrUnavailable, t.label())
 		}
-		if n := s.dropClients(); n > 0 {
+		if t.process().dead {
+			continue
+		}
+		if n := s.dropClients(of); n > 0 {
 			h.hungUp[t] = fmt.Sprintf("closed %d connections", n)
 		}
 	}
@@ -67,7 +75,8 @@ func (c *simulation) start(_ context.Context, h *hit) error {
 }
 
 // pause freezes processes at once; with a step, a worker that reaches it;
-// with the step "renewal", only what workers do periodically.
+// with the step "renewal", only what workers do periodically; with "work", only
+// what they do besides.
 func (c *simulation) pause(ctx context.Context, h *hit) error {
 	switch h.Step {
 	case "":
@@ -75,9 +84,14 @@ func (c *simulation) pause(ctx context.Context, h *hit) error {
 			t.process().pause()
 		}
 		return nil
-	case renewal:
+	case histories.StepRenewal:
 		for _, t := range h.targets {
 			t.process().renewalsPaused = true
+		}
+		return nil
+	case histories.StepWork:
+		for _, t := range h.targets {
+			t.process().workPaused = true
 		}
 		return nil
 	}
@@ -96,7 +110,11 @@ func (c *simulation) partition(_ context.Context, h *hit) error {
 	return nil
 }
 
-func (c *simulation) lose(_ context.Context, h *hit) error {
+// lose drops packets; with a step the reply to the next operation of that kind.
+func (c *simulation) lose(ctx context.Context, h *hit) error {
+	if h.Step != "" {
+		return c.ambush(ctx, h)
+	}
 	rate := h.Rate
 	if rate <= 0 || rate > 1 {
 		rate = 1
@@ -186,7 +204,7 @@ func (c *simulation) heal(_ context.Context, h *hit) error {
 	}
 	for _, host := range c.net.hosts {
 		host.wall.right()
-		if p := host.proc; p != nil && p.renewalsPaused && !p.paused {
+		if p := host.proc; p != nil && (p.renewalsPaused || p.workPaused) && !p.paused {
 			p.resume()
 		}
 	}

@@ -61,8 +61,8 @@ func (c *simulation) Inject(ctx context.Context, f histories.Fault) (cluster.Eff
 	if err == nil {
 		effect.Proof = kind.proof(c, ctx, h)
 	}
-	if f.F == histories.Crash && f.Step != "" {
-		effect.Targets = nil // the kill is an event of its own, at its own time
+	if f.Step != "" && (f.F == histories.Crash || f.F == histories.Loss) {
+		effect.Targets = nil // what happened is an event of its own, at its own time
 	}
 	return effect, err
 }
@@ -80,7 +80,7 @@ func (c *simulation) aim(f histories.Fault) (*hit, error) {
 	if h.to, err = c.resolve(f.To); err != nil {
 		return nil, err
 	}
-	if h.from == nil && (f.F == histories.Partition || f.F == histories.Loss) {
+	if h.from == nil && f.Step == "" && (f.F == histories.Partition || f.F == histories.Loss) {
 		h.from = h.targets
 	}
 	if h.from != nil && h.to == nil {
@@ -109,7 +109,11 @@ func (c *simulation) everybodyBut(some []target) []target {
 
 // labels are the names of whom the fault strikes.
 func (h *hit) labels() (names []string) {
-	for _, list := range [][]target{h.targets, h.from, h.to} {
+	lists := [][]target{h.targets, h.from, h.to}
+	if h.F == histories.Kill {
+		lists = lists[:1] // whose connections are killed lives
+	}
+	for _, list := range lists {
 		for _, t := range list {
 			if name := t.label(); !slices.Contains(names, name) {
 				names = append(names, name)

@@ -120,10 +120,11 @@ func (n *node) deliver(m redis.Message) (receivers int64) {
 }
 
 // dropClients closes the connections of clients, as a change of role by
-// Sentinel does, and counts them. Those of Sentinels and replicas stay.
-func (n *node) dropClients() (count int) {
+// Sentinel or CLIENT KILL does, and counts them. Those of Sentinels and
+// replicas stay.
+func (n *node) dropClients(of func(*host) bool) (count int) {
 	for _, c := range slices.Clone(n.proc.conns) {
-		if c.end[1].proc == n.proc && c.session.client {
+		if c.end[1].proc == n.proc && c.session.client && of(c.end[0].host) {
 			n.hangup(c.session)
 			c.close(1)
 			count++
@@ -131,6 +132,9 @@ func (n *node) dropClients() (count int) {
 	}
 	return count
 }
+
+// anybody is every client.
+func anybody(*host) bool { return true }
 
 // evict throws count keys away, as memory pressure does, and names them.
 func (n *node) evict(count int) []string {

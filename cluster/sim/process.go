@@ -15,7 +15,9 @@ type process struct {
 	dead           bool
 	paused         bool
 	renewalsPaused bool    // its periodic tasks stand still
+	workPaused     bool    // its workers' other tasks stand still
 	held           []event // what came due meanwhile
+	due            []*task // those of its tasks that would go on, were it not for workPaused
 }
 
 // takes reports whether the process does e now. What a paused process should
@@ -31,6 +33,19 @@ func (p *process) takes(e event) bool {
 	return true
 }
 
+// stays reports whether a task that would go on stands still. Why it was
+// woken, it learns when the process is resumed.
+func (p *process) stays(t *task) bool {
+	if !p.workPaused || t.worker == nil || t.periodic {
+		return false
+	}
+	if !t.held {
+		t.held = true
+		p.due = append(p.due, t)
+	}
+	return true
+}
+
 // do calls f as the process's own doing: now, when it is resumed, or never.
 func (p *process) do(f func()) {
 	if p.takes(event{proc: p, fn: f}) {
@@ -38,15 +53,22 @@ func (p *process) do(f func()) {
 	}
 }
 
+// frozen reports whether the process, or a part of it, is paused.
+func (p *process) frozen() bool { return p.paused || p.renewalsPaused || p.workPaused }
+
 // pause freezes the process: its queue stays, its time does not.
 func (p *process) pause() { p.paused = true }
 
 // resume lets the process go on where it stopped. What came due happens now,
 // in the order in which it came due.
 func (p *process) resume() {
-	p.paused, p.renewalsPaused = false, false
-	held := p.held
-	p.held = nil
+	p.paused, p.renewalsPaused, p.workPaused = false, false, false
+	held, due := p.held, p.due
+	p.held, p.due = nil, nil
+	for _, t := range due {
+		t.held = false
+		p.s.push(event{at: p.s.now, proc: p, task: t, ticket: t.ticket})
+	}
 	for _, e := range held {
 		e.at = p.s.now
 		p.s.push(e)
@@ -58,7 +80,7 @@ func (p *process) kill() {
 	if p.dead {
 		return
 	}
-	p.dead, p.held = true, nil
+	p.dead, p.held, p.due = true, nil, nil
 	for _, t := range p.tasks {
 		t.dead = true
 	}

@@ -40,7 +40,7 @@ func (c *simulation) condition(h *hit) condition {
 	for _, t := range h.targets {
 		p := t.process()
 		was.dead = append(was.dead, p.dead)
-		was.frozen = append(was.frozen, p.paused || p.renewalsPaused)
+		was.frozen = append(was.frozen, p.frozen())
 		was.ahead = append(was.ahead, t.machine().wall.ahead(c.s.now))
 	}
 	was.evicted = evicted(h.targets)
@@ -137,6 +137,8 @@ func (c *simulation) provePaused(ctx context.Context, h *hit) string {
 			return "is stopped"
 		case p.renewalsPaused:
 			return "does nothing periodically"
+		case p.workPaused:
+			return "does nothing but periodically"
 		}
 		return ""
 	})
@@ -145,7 +147,7 @@ func (c *simulation) provePaused(ctx context.Context, h *hit) string {
 func (c *simulation) proveResumed(ctx context.Context, h *hit) string {
 	return h.each(func(i int, t target) string {
 		p := t.process()
-		if !h.was.frozen[i] || p.paused || p.renewalsPaused {
+		if !h.was.frozen[i] || p.frozen() {
 			return ""
 		}
 		if _, isServer := t.(server); isServer && c.ping(ctx, t.machine()) != nil {
@@ -182,6 +184,12 @@ func (c *simulation) proveCut(ctx context.Context, h *hit) string {
 }
 
 func (c *simulation) proveLoss(ctx context.Context, h *hit) string {
+	if h.Step != "" {
+		if h.rule == nil || h.rule.bitten == nil {
+			return ""
+		}
+		return fmt.Sprintf("%s lost the reply to its %s", h.rule.bitten.name, h.Step)
+	}
 	if sent, arrived := c.reach(ctx, h.links(), 20); arrived < sent {
 		return fmt.Sprintf("%d of %d packets were dropped", sent-arrived, sent)
 	}

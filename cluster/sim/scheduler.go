@@ -139,6 +139,9 @@ func (s *scheduler) handle(e *event) {
 
 // step lets a parked task go on until it parks again or ends.
 func (s *scheduler) step(t *task) {
+	if t.proc.stays(t) {
+		return
+	}
 	t.parked = false
 	s.current = t
 	s.running.Store(t)

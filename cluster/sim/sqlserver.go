@@ -148,8 +148,11 @@ func (d *sqlServer) end(c *sqlSession) {
 
 // dropClients kills the connections of workers that are in a transaction; if
 // none is, those of all workers.
-func (d *sqlServer) dropClients() int {
-	victims := slices.DeleteFunc(slices.Clone(d.clients), func(c *sqlSession) bool { return c.of.c.end[0].host.safe })
+func (d *sqlServer) dropClients(of func(*host) bool) int {
+	victims := slices.DeleteFunc(slices.Clone(d.clients), func(c *sqlSession) bool {
+		client := c.of.c.end[0].host
+		return client.safe || !of(client)
+	})
 	busy := slices.DeleteFunc(slices.Clone(victims), func(c *sqlSession) bool { return !c.sql.InTransaction() })
 	if len(busy) > 0 {
 		victims = busy

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/cluster/sim/redis"
 	"github.com/lockcheck/lockcheck/histories"
 )
 
@@ -14,9 +16,6 @@ type rule struct {
 	targets []target
 	bitten  *worker // who reached the step first
 }
-
-// renewal is the step that means all that workers do periodically.
-const renewal = "renewal"
 
 // ambushTime is how long a crash or a pause waits for a worker to reach its
 // step, if the fault does not say.
@@ -30,7 +29,7 @@ func (c *simulation) addRule(h *hit) *rule {
 
 // ambush waits until a worker reaches the fault's step and is struck there.
 // Then the fault's target is that worker's process. A crash is recorded as a
-// kill at the moment when it happens.
+// kill at the moment when it happens, and so is a reply that gets lost.
 func (c *simulation) ambush(ctx context.Context, h *hit) error {
 	limit := ambushTime
 	if h.For > 0 {
@@ -39,7 +38,7 @@ func (c *simulation) ambush(ctx context.Context, h *hit) error {
 	r := c.addRule(h)
 	c.Await(ctx, limit, func() bool { return r.bitten != nil })
 	c.rules = slices.DeleteFunc(c.rules, func(o *rule) bool { return o == r })
-	h.targets = nil
+	h.targets, h.rule = nil, r
 	if r.bitten != nil {
 		h.targets = []target{r.bitten.home}
 	}
@@ -52,7 +51,7 @@ func (w *worker) step(ctx context.Context, name string) error {
 	c.s.mustRun()
 	c.s.count()
 	for _, r := range slices.Clone(c.rules) {
-		if r.Step != name || !slices.ContainsFunc(r.targets, func(t target) bool { return t == w.home }) {
+		if r.F == histories.Loss || r.Step != name || !slices.ContainsFunc(r.targets, func(t target) bool { return t == w.home }) {
 			continue
 		}
 		if r.F != histories.Delay && r.bitten != nil {
@@ -83,4 +82,30 @@ func (w *worker) struck(ctx context.Context, r *rule) error {
 	c.wakeReady()
 	c.s.giveWay() // for ever, or until the process is resumed
 	return nil
+}
+
+// loses reports whether the reply that a task has got gets lost on its way, by
+// a fault that lies in wait for an operation of this kind.
+func (w *worker) loses(t *task, args []string, reply any) bool {
+	if _, isError := reply.(redis.Error); isError {
+		return false
+	}
+	if _, isSQL := reply.(*sqlReply); isSQL {
+		return false
+	}
+	for _, r := range w.c.rules {
+		if r.F != histories.Loss || r.bitten != nil || !cluster.Tells(r.Step, args[0], reply) || !w.does(t, r.Step) ||
+			!slices.ContainsFunc(r.targets, func(t target) bool { return t == w.home }) {
+			continue
+		}
+		r.bitten = w
+		targets := []string{w.home.label()}
+		w.c.record(histories.Event{
+			Process: histories.Nemesis, Type: histories.Info, F: histories.Loss, Targets: targets,
+			Fault: &histories.Fault{F: histories.Loss, Targets: targets, Step: r.Step}, Proof: cluster.LostReply(w.number, r.Step, reply),
+		})
+		w.c.wakeReady()
+		return true
+	}
+	return false
 }

@@ -34,6 +34,7 @@ type task struct {
 	timer    uint64        // number of the armed timer
 	watched  bool
 	periodic bool // runs a function of Clock.Every
+	held     bool // it would go on, but its process's work is paused
 	calls    int  // since it last parked
 
 	server  string   // that it waits for, for messages …
@@ -116,7 +117,7 @@ func (t *task) fire(timer uint64) {
 	}
 	t.timerAt = 0
 	switch {
-	case t.done || t.dead || !t.parked:
+	case t.done || t.dead || !t.parked || t.held:
 	case t.until <= t.s.now:
 		t.why = timedOut
 		t.s.idle = false

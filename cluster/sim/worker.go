@@ -20,8 +20,14 @@ type worker struct {
 	err     error // that its program ended with
 	ticking int   // functions of Clock.Every that may run again
 
-	mu   sync.Mutex        // the guard looks from outside
-	open []histories.Event // invocations without completion, oldest first
+	mu   sync.Mutex // the guard looks from outside
+	open []opened   // invocations without completion, oldest first
+}
+
+// opened is an invocation and the task that made it.
+type opened struct {
+	histories.Event
+	by *task
 }
 
 var _ env.Wire = (*worker)(nil)
@@ -100,9 +106,9 @@ func (w *worker) follow(e histories.Event) {
 	switch {
 	case e.Op == 0:
 	case e.Type == histories.Invoke:
-		w.open = append(w.open, e)
+		w.open = append(w.open, opened{e, w.c.s.current})
 	default:
-		w.open = slices.DeleteFunc(w.open, func(o histories.Event) bool { return o.Op == e.Op })
+		w.open = slices.DeleteFunc(w.open, func(o opened) bool { return o.Op == e.Op })
 	}
 }
 
@@ -115,4 +121,11 @@ func (w *worker) operation() string {
 	}
 	e := w.open[len(w.open)-1]
 	return fmt.Sprintf("%s of %s (op %d)", e.F, e.Key, e.Op)
+}
+
+// does reports whether the task is at an operation f.
+func (w *worker) does(t *task, f string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.ContainsFunc(w.open, func(o opened) bool { return o.by == t && o.F == f })
 }

@@ -68,6 +68,9 @@ func (f *runFlags) cells() ([]tableCell, error) {
 
 // impossible says why the only cell cannot be had, and what can.
 func (f *runFlags) impossible(c tableCell) error {
+	if c.schedule != nil {
+		return usagef("--schedule=%s: %s", f.schedule, c.na)
+	}
 	var fitting []string
 	for _, name := range nemesis.Names() {
 		plan := f.plan(c, 0)
@@ -91,10 +94,11 @@ func (f *runFlags) cell(d workload.Design, name string, schedule *nemesis.Schedu
 		return tableCell{}, usageError{err}
 	}
 	c := tableCell{design: d, nemesis: name, spec: spec, schedule: schedule}
-	if schedule == nil {
-		if err := cell.Feasible(f.plan(c, 0)); err != nil {
-			c.na = err.Error()
-		}
+	if err := cell.Feasible(f.plan(c, 0)); err != nil {
+		c.na = err.Error()
+	}
+	if err := cell.CheckSchedule(f.plan(c, 0)); err != nil {
+		c.na = strings.TrimPrefix(err.Error(), "schedule: ")
 	}
 	return c, nil
 }
@@ -175,6 +179,11 @@ func pickNemeses(list string) ([]string, error) {
 			picked = append(picked, nemesis.Names()...)
 			continue
 		}
+		if strings.Contains(name, "+") {
+			if err := checkSum(name); err != nil {
+				return nil, err
+			}
+		}
 		for part := range strings.SplitSeq(name, "+") {
 			if _, ok := nemesis.Find(part); !ok && name != nemesis.Mixed {
 				if n := nemesis.OfVariant(part); n != "" {
@@ -186,6 +195,20 @@ func pickNemeses(list string) ([]string, error) {
 		picked = append(picked, name)
 	}
 	return picked, nil
+}
+
+// checkSum refuses words among faults joined by + that are no fault.
+func checkSum(sum string) error {
+	for part := range strings.SplitSeq(sum, "+") {
+		switch part {
+		case nemesis.None:
+			return usagef("--nemesis=%s: %s is no fault that others could be added to; use a comma", sum, part)
+		case "all", nemesis.Mixed:
+			return hint(usagef("--nemesis=%s: %q cannot be joined with others by +", sum, part),
+				"all is each in turn, mixed all in one run; name the faults to join: failover+clock")
+		}
+	}
+	return nil
 }
 
 // checkVariant finds a variant that none of the nemeses has.

@@ -159,6 +159,9 @@ func (f *runFlags) check() error {
 		return usagef("--time-limit=%v: a day at the most", f.timeLimit)
 	case f.interval < 0 || f.downAfter < 0:
 		return usagef("--interval=%v, --down-after=%v: must not be negative", f.interval, f.downAfter)
+	case f.interval > 0 && f.timeLimit/f.interval > mostFaults:
+		return usagef("--interval=%v: %d faults in a --time-limit of %v; at most %d, so at least %v",
+			f.interval, f.timeLimit/f.interval, f.timeLimit, mostFaults, f.timeLimit/mostFaults)
 	case f.runs < 0:
 		return usagef("--runs=%d: must not be negative", f.runs)
 	case f.spec.Workers == 1 && f.set.Name() != "bench":
@@ -166,6 +169,9 @@ func (f *runFlags) check() error {
 	}
 	return f.checkZeros()
 }
+
+// mostFaults bounds the faults that a schedule has: it is made before the run.
+const mostFaults = 100_000
 
 // checkZeros refuses a 0 that the user gave where 0 would stand for the
 // default: it would do something else than it says.

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -123,16 +124,68 @@ func (r *run) schedule() (nemesis.Schedule, error) {
 	if r.Schedule != nil {
 		return *r.Schedule, nil
 	}
+	return nemesis.Plan(r.Nemesis, r.params())
+}
+
+// CheckSchedule finds what of a plan's schedule the run could not play, or not
+// as it says.
+func CheckSchedule(p Plan) error {
+	if p.Schedule == nil {
+		return nil
+	}
+	return p.Schedule.Check((&run{Plan: p, header: p.Spec.Header()}).params())
+}
+
+// params are what a nemesis must know of the run.
+func (r *run) params() nemesis.Params {
 	topology := r.Spec.Topology()
 	lock := r.header.Lock
 	design, _ := workload.Find(r.Spec.Design)
-	return nemesis.Plan(r.Nemesis, nemesis.Params{
+	return nemesis.Params{
 		TimeLimit: r.TimeLimit, Interval: cmp.Or(r.Interval, r.Spec.Interval()), Only: r.Variant,
 		TTL: lock.TTL, LongWork: r.Spec.LongWork(), Lockless: lock.None, Waits: design.Waits, Renews: design.Renews, Steps: design.Steps, Crashes: design.CrashSteps(), Workers: r.Spec.Workers,
 		Servers: servers(topology.Lock), Replicas: topology.Lock == env.Sentinel || topology.Lock == env.RedisCluster,
 		Sentinels: topology.Lock == env.Sentinel, SQL: topology.SQL,
+		WritesRedis: !topology.SQL && slices.Contains(design.SalesPass(), "before-write"),
+		Nodes:       nodes(topology), Places: places(design, topology),
 		Rand: rand.New(rand.NewPCG(r.Spec.Seed, nemesisStream)),
-	})
+	}
+}
+
+// nodes are the names of the servers of a topology.
+func nodes(t env.Topology) []string {
+	var names []string
+	count := servers(t.Lock)
+	if t.Lock == env.RedisCluster {
+		count *= 2
+	}
+	for i := range count {
+		names = append(names, fmt.Sprintf("redis-%d", i+1))
+	}
+	for i := range 3 {
+		if t.Lock == env.Sentinel {
+			names = append(names, fmt.Sprintf("sentinel-%d", i+1))
+		}
+	}
+	for _, other := range []struct {
+		name string
+		has  bool
+	}{{"stock-1", t.Stock}, {"sql-1", t.SQL}, {"queue-1", t.Queue}} {
+		if other.has {
+			names = append(names, other.name)
+		}
+	}
+	return names
+}
+
+// places are all steps that a design is known to have.
+func places(d workload.Design, t env.Topology) []string {
+	all := slices.Concat(d.SalesPass(), d.Steps)
+	if t.SQL {
+		all = append(all, "commit")
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // nemesisStream keeps the nemesis' random numbers apart from the others of

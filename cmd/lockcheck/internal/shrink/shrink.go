@@ -64,6 +64,10 @@ func (d dimension) step(ctx context.Context, p cell.Plan, try Try) (cell.Plan, b
 		if ctx.Err() != nil {
 			break
 		}
+		trimmed := q.Schedule.Within(q.TimeLimit, q.Spec.Workers)
+		if q.Schedule = &trimmed; cell.CheckSchedule(q) != nil {
+			continue // what is found must be played again
+		}
 		if smaller, ok := try(ctx, q); ok {
 			return smaller, true
 		}
