@@ -53,6 +53,7 @@ func Check(ctx context.Context, h *histories.History, o Options) *Verdict {
 	})
 	r.linkHolds()
 	each(r.keys, func(k *keyed) { r.judgeStock(ctx, k) })
+	r.unlockedWrites()
 	return r.verdict()
 }
 
@@ -68,6 +69,7 @@ func (r *run) judgeLock(ctx context.Context, k *keyed) {
 	if r.renews {
 		r.leaseGaps(k)
 	}
+	r.leasesLost(k)
 	r.grantFences(k)
 	r.stuckLocks(k)
 	r.linearLock(ctx, k)

@@ -73,6 +73,7 @@ type faultTimes struct {
 	hurt   int64   // when servers or links were hit first, or roles changed; else Never
 	skewed int64   // when a clock was skewed first; else Never
 	calm   []calm
+	slow   []lasting // faults that last, of servers or workers
 }
 
 // calm says that no fault of servers or links which begins by from lasts, or
@@ -83,6 +84,9 @@ func readFaults(marks []histories.Event) faultTimes {
 	t := faultTimes{hurt: histories.Never, skewed: histories.Never}
 	t.faults, t.roles = faultSpans(marks)
 	for _, f := range t.faults {
+		if lasts(f.event) {
+			t.slow = withLasting(t.slow, f.from, f.to)
+		}
 		if f.server {
 			t.hurt = min(t.hurt, f.from)
 		}

@@ -23,7 +23,7 @@ func TestDefectsAreFoundAndTheirCulpritsBlamed(t *testing.T) {
 		// be found, of those that it struck.
 		least int
 	}{
-		{grantsTwice, DoubleHold, nil, []Property{LockNotLinearizable, FenceRegression, ForeignRelease}, false, 60},
+		{grantsTwice, DoubleHold, nil, []Property{LockNotLinearizable, FenceRegression, ForeignRelease, LeaseLost}, false, 60},
 		{deletesAny, ForeignRelease, func(s *simulation) { s.paused, s.longWork = 10, 40 }, []Property{DoubleHold, LockNotLinearizable}, true, 20},
 		{takesAnew, LeaseGap, func(s *simulation) { s.paused, s.renew = 20, true }, []Property{DoubleHold, LockNotLinearizable, ForeignRelease}, true, 20},
 		{neverFrees, StuckLock, func(s *simulation) { s.killed, s.lost, s.sells = 0, 0, 150 }, []Property{LockNotLinearizable}, false, 90},

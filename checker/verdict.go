@@ -64,7 +64,9 @@ const (
 	LeaseGap             Property = "lease-gap"
 	ForeignRelease       Property = "foreign-release"
 	FenceRegression      Property = "fence-regression"
+	LeaseLost            Property = "lease-lost"
 	StuckLock            Property = "stuck-lock"
+	UnlockedWrite        Property = "unlocked-write"
 	StaleWrite           Property = "stale-write"
 	Oversell             Property = "oversell"
 	DuplicateOrder       Property = "duplicate-order"
@@ -82,10 +84,12 @@ var Properties = [...]struct {
 	{DoubleHold, LockLevel, "two workers believe at the same time that they hold one lock"},
 	{ForeignRelease, LockLevel, "a release deleted a lock that another worker held"},
 	{LeaseGap, LockLevel, "a renewal said ok although the lease had ended and someone else held the lock in between"},
+	{LeaseLost, LockLevel, "a release or renewal was told \"not the owner\" inside a lease that nothing recorded can have ended"},
 	{FenceRegression, LockLevel, "a later grant carries a number not above an earlier one, or the store took a smaller one after a larger"},
 	{StuckLock, LockLevel, "nobody holds the lock, yet nobody gets it for longer than ttl + grace"},
 	{LockNotLinearizable, LockLevel, "no legal order fits the acquires and releases of a key"},
 	{StaleWrite, UseLevel, "a worker wrote after its hold on the lock had ended"},
+	{UnlockedWrite, UseLevel, "a sell wrote without the lock that other sells of the stock key take"},
 	{Oversell, BusinessLevel, "more units were sold than existed"},
 	{DuplicateOrder, BusinessLevel, "one order took effect more than once"},
 	{StockMismatch, BusinessLevel, "the units that left the stock are not those in the orders"},
@@ -128,6 +132,7 @@ const (
 	OldStock          Cause = "read old stock"
 	RetriedBlind      Cause = "tried again after an unknown outcome"
 	DiedHalfway       Cause = "died between stock and order"
+	NeverAsked        Cause = "never asked for the lock"
 )
 
 // Violation is one broken property, with what proves it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unicode/utf8"
 )
 
 // Keys of histories that name none.
@@ -48,6 +49,7 @@ type ednOpen struct {
 	f    string // as Jepsen says it
 	ours string // as we say it
 	left Num    // what a :cas leaves if it succeeds
+	qty  int64  // units asked for
 }
 
 // top reads operations at the top and in vectors at the top, one at a time.
@@ -103,6 +105,14 @@ func (in *ednHistory) take(v any, line int) error {
 	if err != nil {
 		return err
 	}
+	for _, text := range [...]string{e.Key, e.Token, e.Error, e.Note, e.F} {
+		if !utf8.ValidString(text) {
+			return wrong("text that is not UTF-8")
+		}
+	}
+	if err := e.numbers(0); err != nil {
+		return err
+	}
 	in.events++
 	return in.pairer.add(e, line)
 }
@@ -130,7 +140,11 @@ func (in *ednHistory) event(m ednMap) (*Event, error) {
 
 // time is :time, or the place in the file if the first event has none.
 func (in *ednHistory) time(e *Event, m ednMap) error {
-	t, ok := m[ednKeyword("time")].(int64)
+	at := m[ednKeyword("time")]
+	t, ok := at.(int64)
+	if !ok && at != nil {
+		return wrong(":time is %.40q: want whole nanoseconds", ednText(at))
+	}
 	if in.events == 0 {
 		in.timed = ok
 	}
@@ -161,11 +175,13 @@ func (in *ednHistory) pair(e *Event, process int64, m ednMap) error {
 		open = ednOpen{op: in.ops, f: e.F}
 	}
 	e.Op = open.op
-	e.Error = ednError(m[ednKeyword("error")])
 	if err := open.words(e, m[ednKeyword("value")]); err != nil {
 		return err
 	}
-	open.ours = e.F
+	e.Error = ednError(e, m[ednKeyword("error")])
+	if e.Type == Invoke {
+		open.ours, open.qty = e.F, e.Qty
+	}
 	if in.open[process] = open; e.Type != Invoke {
 		delete(in.open, process)
 	}
@@ -173,18 +189,15 @@ func (in *ednHistory) pair(e *Event, process int64, m ednMap) error {
 }
 
 // ednError is :error in our words, if we have one for it.
-func ednError(v any) string {
+func ednError(e *Event, v any) string {
 	if list, ok := v.(ednList); ok && len(list) > 0 {
 		v = list[0]
 	}
-	switch text := ednText(v); text {
-	case "not-owner", "not-lock-owner", "not lock owner", "not-held", "not-locked":
-		return NotOwner
-	case "sold-out", "out-of-stock", "insufficient":
-		return SoldOut
-	default:
-		return text
+	text := ednText(v)
+	if near := nearReason(text, reasons[e.F]); near != "" {
+		return near
 	}
+	return text
 }
 
 // ednFunctions are the words for :f that have a meaning here.
@@ -204,25 +217,29 @@ func (o *ednOpen) words(e *Event, value any) error {
 	e.Key, value = ednKeyed(e.F, value)
 	jepsen := e.F
 	e.F = f
+	key := ednStockKey
 	switch {
 	case f == Acquire || f == Release:
-		e.Key = cmp.Or(e.Key, ednLockKey)
-		ednToken(e, value)
-		return nil
+		key = ednLockKey
+		if err := ednToken(e, value); err != nil {
+			return err
+		}
 	case f == Read:
-		if n, ok := value.(int64); ok && e.Type == OK {
+		n, ok := value.(int64)
+		if !ok && value != nil && e.Type == OK {
+			return wrong(":%.40s of %.40q: want a whole number", jepsen, ednText(value))
+		}
+		if ok && e.Type == OK {
 			e.Value = N(n)
 		}
-	case e.Type == Invoke:
+	default:
 		if err := o.change(e, jepsen, value); err != nil {
 			return err
 		}
-	default:
-		if e.F = o.ours; e.Type == OK {
-			e.Left = o.left
-		}
 	}
-	e.Key = cmp.Or(e.Key, ednStockKey)
+	if e.Type == Invoke {
+		e.Key = cmp.Or(e.Key, key) // a completion that names none is of the same
+	}
 	return nil
 }
 
@@ -238,26 +255,53 @@ func ednKeyed(f string, value any) (key string, rest any) {
 	return ednText(pair[0]), pair[1]
 }
 
-func ednToken(e *Event, value any) {
+func ednToken(e *Event, value any) error {
 	m, ok := value.(ednMap)
 	if !ok {
 		e.Token = ednText(value)
-		return
+		return nil
 	}
 	e.Token = ednText(m[ednKeyword("token")])
-	if n, ok := m[ednKeyword("fence")].(int64); ok {
+	fence := m[ednKeyword("fence")]
+	n, ok := fence.(int64)
+	if !ok && fence != nil {
+		return wrong(":fence is %.40q: want a whole number", ednText(fence))
+	}
+	if ok {
 		e.Fence = N(n)
 	}
+	return nil
 }
 
-// change makes a sell or a restock of what changes a number.
+// change makes a sell or a restock of what changes a number. A completion may
+// say again by how much.
 func (o *ednOpen) change(e *Event, jepsen string, value any) error {
+	if e.Type != Invoke && value == nil {
+		e.F = o.ours
+	} else if err := o.ask(e, jepsen, value); err != nil {
+		return err
+	}
+	if e.Type == Invoke {
+		return nil
+	}
+	if e.F != o.ours || e.Qty != 0 && e.Qty != o.qty {
+		return wrong(":%s completes as %s of %d, but was invoked as %s of %d", jepsen, e.F, e.Qty, o.ours, o.qty)
+	}
+	if e.Qty = 0; e.Type == OK {
+		e.Left = o.left
+	}
+	return nil
+}
+
+// ask reads by how much a number is to change.
+func (o *ednOpen) ask(e *Event, jepsen string, value any) error {
 	by, ok := value.(int64)
+	left := o.left
 	switch {
 	case jepsen == "cas":
 		var from int64
 		from, by, ok = ednPair(value)
-		o.left = N(by)
+		left = N(by)
 		by -= from
 	case value == nil:
 		by, ok = 1, true
@@ -266,11 +310,15 @@ func (o *ednOpen) change(e *Event, jepsen string, value any) error {
 		by = -by
 	}
 	if !ok || by == 0 || by == -by {
-		return fmt.Errorf("%w: :%s of %.40q", ErrEvent, jepsen, ednText(value))
+		return wrong(":%s of %.40q", jepsen, ednText(value))
 	}
 	if e.F, e.Qty = Restock, by; by < 0 {
 		e.F, e.Qty = Sell, -by
 	}
+	if e.Type != Invoke && left != o.left {
+		return wrong(":%s completes with %.40q, but was invoked to leave %s", jepsen, ednText(value), o.left)
+	}
+	o.left = left
 	return nil
 }
 

@@ -3,8 +3,11 @@ package histories
 import (
 	"fmt"
 	"io"
+	"math"
 	"strconv"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 func (e *ednReader) string() (any, error) {
@@ -40,18 +43,52 @@ func (e *ednReader) escape() error {
 	if c != 'u' {
 		return e.fail("unknown escape \\%c", c)
 	}
+	r, err := e.codeUnit()
+	if err != nil {
+		return err
+	}
+	if utf16.IsSurrogate(r) {
+		if r, err = e.otherHalf(r); err != nil {
+			return err
+		}
+	}
+	e.text.WriteRune(r)
+	return nil
+}
+
+// codeUnit reads the four digits of an escape.
+func (e *ednReader) codeUnit() (rune, error) {
 	var digits [4]byte
 	for i := range digits {
+		var err error
 		if digits[i], err = e.byte(); err != nil {
-			return e.fail("it ends inside a string")
+			return 0, e.fail("it ends inside a string")
 		}
 	}
 	n, err := strconv.ParseUint(string(digits[:]), 16, 16)
 	if err != nil {
-		return e.fail("unknown escape \\u%q", digits[:])
+		return 0, e.fail("unknown escape \\u%q", digits[:])
 	}
-	e.text.WriteRune(rune(n))
-	return nil
+	return rune(n), nil
+}
+
+// otherHalf reads the second escape of a character that takes two. One alone
+// is no character: keys that differ only there would collapse.
+func (e *ednReader) otherHalf(first rune) (rune, error) {
+	for _, want := range []byte{'\\', 'u'} {
+		if c, err := e.byte(); err != nil || c != want {
+			return 0, e.fail("half of a surrogate pair: \\u%04x", first)
+		}
+	}
+	second, err := e.codeUnit()
+	if err != nil {
+		return 0, err
+	}
+	r := utf16.DecodeRune(first, second)
+	if r == utf8.RuneError {
+		return 0, e.fail("half of a surrogate pair: \\u%04x", first)
+	}
+	return r, nil
 }
 
 func ednAtom(word string) any {
@@ -66,12 +103,27 @@ func ednAtom(word string) any {
 	if word[0] == ':' {
 		return ednKeyword(word[1:])
 	}
-	if c := word[len(word)-1]; c >= '0' && c <= '9' || c == 'N' {
-		if n, err := strconv.ParseInt(strings.TrimSuffix(word, "N"), 10, 64); err == nil {
-			return n
-		}
+	if n, ok := ednNumber(word); ok {
+		return n
 	}
 	return ednSymbol(word)
+}
+
+// ednNumber reads 7, 7N, and what is as whole: 7.0, 7.0M, 7e0.
+func ednNumber(word string) (int64, bool) {
+	digits := strings.TrimLeft(word, "+-")
+	if digits == "" || digits[0] < '0' || digits[0] > '9' {
+		return 0, false
+	}
+	digits = strings.TrimRight(word, "NM")
+	if n, err := strconv.ParseInt(digits, 10, 64); err == nil {
+		return n, true
+	}
+	f, err := strconv.ParseFloat(digits, 64)
+	if err != nil || f != math.Trunc(f) || math.Abs(f) > MaxUnits {
+		return 0, false
+	}
+	return int64(f), true
 }
 
 // ednText is a value as a word: for tokens, keys and errors.

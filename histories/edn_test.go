@@ -65,6 +65,14 @@ func TestReadEDNReadsJepsenHistories(t *testing.T) {
 				{ID: 1, F: Sell, Key: "3", Call: 0, Return: 1, CallLine: 1, ReturnLine: 2, Outcome: OK, Qty: 2, Left: N(3)},
 				{ID: 2, F: Restock, Key: "stock", Call: 2, Return: 3, CallLine: 3, ReturnLine: 4, Outcome: OK, Qty: 1, Left: N(4)},
 			}},
+		"numbers that are whole": {in: `{:type :invoke :f :read :process 0 :value ["\ud83d\ude00" nil] :time 1E1}
+{:type :ok :f :read :process 0 :value ["😀" 7.0] :time 20N}
+{:type :invoke :f :dec :process 0 :value ["a" 2.0M] :time 30}
+{:type :info :f :dec :process 0 :value nil :time 40.0}`,
+			ops: []Op{
+				{ID: 1, F: Read, Key: "😀", Call: 10, Return: 20, CallLine: 1, ReturnLine: 2, Outcome: OK, Qty: 1, Value: N(7)},
+				{ID: 2, F: Sell, Key: "a", Call: 30, Return: 40, CallLine: 3, ReturnLine: 4, Outcome: Info, Qty: 2},
+			}},
 		"a nemesis": {in: `{:type :info :f :kill :process :nemesis :value ["n1" :n2] :time 5}`, mark: "n1 n2"},
 	}
 	for name, tt := range tests {
@@ -111,7 +119,18 @@ func TestReadEDNRefusesWhatIsOutOfShape(t *testing.T) {
 		"a time that is missing":       {"{:type :invoke :f :acquire :process 0 :time 1}\n{:type :ok :f :acquire :process 0}", "line 2: no valid event: no :time, though events before have one", ErrEvent},
 		"a time before that of the call": {"{:type :invoke :f :acquire :process 0 :time 9}\n{:type :ok :f :acquire :process 0 :time 8}",
 			"line 2: no valid event: op 1 is completed at 8 ns, before its invocation at 9 ns (line 1)", ErrEvent},
-		"a form over the limit": {inv + `{:type "` + strings.Repeat("x", MaxLine), "line 2: form longer than 16 MiB", nil},
+		"a read of a text":         {"{:type :invoke :f :read :process 0}\n{:type :ok :f :read :process 0 :value \"7\"}", "line 2: no valid event: :read of \"7\": want a whole number", ErrEvent},
+		"a read of a part":         {"{:type :invoke :f :read :process 0}\n{:type :ok :f :read :process 0 :value 7.5}", "line 2: no valid event: :read of \"7.5\": want a whole number", ErrEvent},
+		"a time that is no number": {"{:type :invoke :f :read :process 0 :time \"1\"}", "line 1: no valid event: :time is \"1\": want whole nanoseconds", ErrEvent},
+		"a time that is a date":    {"{:type :invoke :f :read :process 0 :time 1700000000000000000}", "line 1: no valid event: time 1700000000000000000 is more than 104 days after the start of the run: want nanoseconds since its start", ErrEvent},
+		"a fence that is a text":   {"{:type :invoke :f :acquire :process 0 :value {:fence \"7\"}}", "line 1: no valid event: :fence is \"7\": want a whole number", ErrEvent},
+		"another quantity":         {"{:type :invoke :f :dec :process 0 :value 2}\n{:type :ok :f :dec :process 0 :value 3}", "line 2: no valid event: :dec completes as sell of 3, but was invoked as sell of 2", ErrEvent},
+		"another cas":              {"{:type :invoke :f :cas :process 0 :value [5 3]}\n{:type :ok :f :cas :process 0 :value [4 2]}", "line 2: no valid event: :cas completes with \"4 2\", but was invoked to leave 3", ErrEvent},
+		"another key":              {"{:type :invoke :f :dec :process 0 :value [1 2]}\n{:type :ok :f :dec :process 0 :value [2 2]}", "line 2: no valid event: op 1 is completed with key \"2\", but was invoked with \"1\" at line 1", ErrEvent},
+		"a quantity beyond all":    {"{:type :invoke :f :dec :process 0 :value 9007199254740993}", "line 1: no valid event: qty 9007199254740993 is out of bounds: want 0 to 9007199254740992", ErrEvent},
+		"a key that is not UTF-8":  {"{:type :invoke :f :dec :process 0 :value [\"\xff\" 2]}", "line 1: no valid event: text that is not UTF-8", ErrEvent},
+		"half a character":         {`{:type :invoke :f :dec :process 0 :value ["\ud83dx" 2]}`, `line 1: not EDN: half of a surrogate pair: \ud83d`, errEDN},
+		"a form over the limit":    {inv + `{:type "` + strings.Repeat("x", MaxLine), "line 2: form longer than 16 MiB", nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -22,7 +22,7 @@ func meaning(p checker.Property) string {
 // guards says what a level protects when nothing is wrong.
 var guards = map[checker.Level]string{
 	checker.LockLevel:     "one worker at a time held each lock",
-	checker.UseLevel:      "nobody wrote who knew, or could know, that its lock was over",
+	checker.UseLevel:      "nobody wrote without the lock that others take, or when it knew, or could know, that it was over",
 	checker.BusinessLevel: "sales, orders and stock add up",
 }
 
@@ -45,6 +45,7 @@ var advice = map[checker.Cause]string{
 	checker.OldStock:          "Design: the deciding read saw a stock that was no longer true: from a replica, an old snapshot, or before the lock was had. Read after the lock, from the master, in the statement that decides.",
 	checker.RetriedBlind:      "Design: a request that had got no answer was sent again, and both took effect. Give each attempt an id that the store takes once.",
 	checker.DiedHalfway:       "Design: a worker died after it had taken units and before it wrote the order. Take both in one script or transaction, or give back what no order came for.",
+	checker.NeverAsked:        "Design: a path to the stock leaves the lock out. Either every writer takes it, or the store must decide alone whether a write may be.",
 	checker.Evicted:           "Settings: the server threw the lock away to free memory. Use maxmemory-policy noeviction for locks, or a server of their own.",
 }
 

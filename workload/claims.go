@@ -56,6 +56,17 @@ func (d Design) Claim(nemesis string) Claim {
 	return c
 }
 
+// SellsRight says that the design claims to sell nothing wrongly under any fault,
+// whatever becomes of its lock: what the lists mark.
+func (d Design) SellsRight() bool {
+	for _, n := range Nemeses {
+		if d.Claims[n].Business != Holds {
+			return false
+		}
+	}
+	return true
+}
+
 func (c Claim) and(o Claim) Claim {
 	return Claim{c.Lock.and(o.Lock), c.Use.and(o.Use), c.Business.and(o.Business)}
 }
@@ -155,11 +166,11 @@ var shownLease = but(blindLease, map[string]Claim{
 // ofMajority are the claims of Redlock with its stock elsewhere.
 var ofMajority = map[string]Claim{
 	"none":      allHold,
-	"kill":      allHold,                   // one server of five
-	"restart":   {Breaks, Holds, MayBreak}, // a majority comes back without the key
-	"partition": allHold,                   // workers cut off get no majority
-	"pause":     {Holds, Holds, MayBreak},  // between the look at the deadline and the write
-	"clock":     {Breaks, Holds, MayBreak}, // a majority ends leases early
+	"kill":      {MayBreak, Holds, MayBreak}, // one server of five, back without the key: enough where it was a bare majority
+	"restart":   {Breaks, Holds, MayBreak},   // a majority comes back without the key
+	"partition": allHold,                     // workers cut off get no majority
+	"pause":     {Holds, Holds, MayBreak},    // between the look at the deadline and the write
+	"clock":     {Breaks, Holds, MayBreak},   // a majority ends leases early
 	"loss":      allHold,
 	"crash":     {Holds, Holds, MayBreak},    // units without an order leak
 	"evict":     {MayBreak, Holds, MayBreak}, // one server of a bare majority is enough

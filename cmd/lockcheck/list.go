@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/lockcheck/lockcheck/checker"
+	"github.com/lockcheck/lockcheck/cmd/lockcheck/internal/cell"
 	"github.com/lockcheck/lockcheck/nemesis"
 	"github.com/lockcheck/lockcheck/workload"
 )
@@ -48,12 +50,12 @@ func propertyNames() []string {
 }
 
 func (a *app) listAll() {
-	fmt.Fprintln(a.stdout, "Designs (lockcheck list NAME shows one in full; ! = known bad, ✓ = control)")
+	fmt.Fprintln(a.stdout, "Designs (lockcheck list NAME shows one in full; ! = known bad, ✓ = sells right under every fault)")
 	for _, d := range workload.Designs() {
 		mark := " "
 		if d.KnownBad {
 			mark = "!"
-		} else if d.Control {
+		} else if d.SellsRight() {
 			mark = "✓"
 		}
 		a.row(mark+" "+d.Name, d.Summary)
@@ -116,10 +118,32 @@ func (a *app) listDesign(d workload.Design) {
 	}
 	fmt.Fprintf(a.stdout, "\n%s\n", wrap("runs on: "+strings.Join(parts, ", "), 79, ""))
 	fmt.Fprintln(a.stdout, "\nclaims            lock       use        business")
+	impossible := map[string]string{}
 	for _, name := range nemesis.Names() {
+		if why := impossibility(d, name); why != "" {
+			impossible[name] = why
+			fmt.Fprintf(a.stdout, "  %-16s–\n", name)
+			continue
+		}
 		c := d.Claim(name)
 		fmt.Fprintf(a.stdout, "  %-16s%-11s%-11s%s\n", name, c.Lock, c.Use, c.Business)
 	}
+	for _, name := range slices.Sorted(maps.Keys(impossible)) {
+		fmt.Fprintf(a.stdout, "– %s: %s\n", name, impossible[name])
+	}
+}
+
+// impossibility is why a design cannot have a nemesis, so that it claims
+// nothing there; "" if it can.
+func impossibility(d workload.Design, name string) string {
+	spec, err := workload.Spec{Design: d.Name, Seed: 1}.Resolved()
+	if err == nil {
+		err = cell.Feasible(cell.Plan{Spec: spec, Nemesis: name, TimeLimit: spec.TimeLimit})
+	}
+	if err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 func (a *app) listNemesis(n nemesis.Nemesis) {

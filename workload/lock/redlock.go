@@ -13,10 +13,12 @@ import (
 // first article's answer to failovers; the algorithm is from redis.io, where
 // its limits are discussed too.)
 //
-// It promises one holder per key up to the deadline it shows while at most a
-// minority of its servers fail, and that a minority away is not noticed. It
-// breaks when a majority of servers restarts empty within a ttl, or has its
-// clock jump forward. A worker that is paused between its look at the deadline
+// It promises one holder per key up to the deadline it shows while its servers
+// forget nothing, and that a minority away is not noticed. It breaks when
+// servers restart empty within a ttl or have their clocks jump forward: a
+// majority of them always, and one is enough where the holder has a bare
+// majority because another wanted the lock at the same time (redsync#186). Keys
+// that are written to disk at once (--persistence=always) mend that. A worker that is paused between its look at the deadline
 // and its write writes late all the same: nothing at the store stops it.
 type Redlock struct {
 	e *env.Env

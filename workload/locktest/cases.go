@@ -37,6 +37,8 @@ var allCases = []Case{
 	{Name: "a renewal keeps the lease, and does not revive one", applies: withLease, workers: 2, script: extend},
 	{Name: "background renewal outlasts the ttl", applies: renewing, workers: 2, script: renewal},
 	{Name: "one failed renewal is not the end", applies: renewing, workers: 2, script: failedRenewal},
+	{Name: "a late renewal in the background does not revive the lease", applies: renewing, workers: 2, script: lateRenewal},
+	{Name: "a late renewal in the background keeps no other's lock", applies: renewing, workers: 3, script: renewsAnother},
 	{Name: "no renewal after the release", applies: renewing, workers: 1, script: noLeak},
 	{Name: "a loss is told", applies: noticing, workers: 2, script: lossIsTold},
 	{Name: "the shown deadline is honest", applies: showing, workers: 2, script: honestDeadline},

@@ -65,11 +65,16 @@ type Finding struct {
 	Err  error
 }
 
-// Run makes each case a test of a design.
+// Run makes each case a test of a design. A design that is not in the
+// catalogue fails: nothing would be tested.
 func Run(t *testing.T, w World, design string) {
 	t.Helper()
+	cases, err := CasesOf(design)
+	if err != nil {
+		t.Fatal(err)
+	}
 	s := conform(design)
-	for _, c := range CasesOf(design) {
+	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			if err := play(t.Context(), w, c, s); err != nil {
 				t.Error(err)
@@ -79,27 +84,32 @@ func Run(t *testing.T, w World, design string) {
 }
 
 // Check answers the cases that a design fails.
-func Check(ctx context.Context, w World, design string) (findings []Finding) {
-	for _, c := range CasesOf(design) {
+func Check(ctx context.Context, w World, design string) (findings []Finding, err error) {
+	cases, err := CasesOf(design)
+	for _, c := range cases {
 		if err := play(ctx, w, c, conform(design)); err != nil {
 			findings = append(findings, Finding{c.Name, err})
 		}
 	}
-	return findings
+	return findings, err
 }
 
-// CasesOf are the cases that apply to a design; none if it has no lock.
-func CasesOf(design string) (cases []Case) {
+// CasesOf are the cases that apply to a design; none if it has no lock. A
+// name that is not in the catalogue is an error.
+func CasesOf(design string) (cases []Case, err error) {
 	d, ok := workload.Find(design)
-	if !ok || d.Lock.None {
-		return nil
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("no design is called %q", design)
+	case d.Lock.None:
+		return nil, nil
 	}
 	for _, c := range allCases {
 		if c.applies(d) {
 			cases = append(cases, c)
 		}
 	}
-	return cases
+	return cases, nil
 }
 
 // conform are the settings of the suite: a short ttl, and next to no patience
@@ -163,6 +173,7 @@ type player struct {
 
 	atStep  func(ctx context.Context, name string) error // what happens at a design's steps; nil: nothing
 	renewed int                                          // renewals begun
+	last    error                                        // how the last of them ended
 	lose    atomic.Int64                                 // answers that it will not hear
 }
 
@@ -184,7 +195,7 @@ func (p *player) instruments() *env.Env {
 	}
 	p.Env.Extending = func(string, string) func(time.Duration, error) {
 		p.renewed++
-		return func(time.Duration, error) {}
+		return func(_ time.Duration, err error) { p.last = err }
 	}
 	return p.Env
 }

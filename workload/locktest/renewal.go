@@ -113,6 +113,72 @@ func failedRenewal(ctx context.Context, p *player) error {
 	return nil
 }
 
+// holdRenewals lets no renewal through before a moment, given in ttls since the
+// start, as a process does that is paused there.
+func (p *player) holdRenewals(ttls float64) {
+	p.atStep = func(ctx context.Context, name string) error {
+		if name != "renewal" || p.past(ttls) {
+			return nil
+		}
+		return p.at(ctx, ttls)
+	}
+}
+
+// lateRenewal: the holder's renewals come when its lease has ended.
+//
+//	0  acquire ── ttl ends ── renewal: no
+//	1                                      acquire
+func lateRenewal(ctx context.Context, p *player) error {
+	if p.Worker == 1 {
+		if err := p.at(ctx, 1.6); err != nil {
+			return err
+		}
+		_, err := p.take(ctx)
+		return err
+	}
+	p.holdRenewals(1.4)
+	if _, err := p.take(ctx); err != nil {
+		return err
+	}
+	return p.at(ctx, 1.9)
+}
+
+// renewsAnother: they come when another has the lock, which dies without a
+// release.
+//
+//	0  acquire ── ttl ends ───────── renewal: no
+//	1                       acquire ────────────── dies ── ttl ends
+//	2                                  refused                       acquire
+func renewsAnother(ctx context.Context, p *player) error {
+	switch p.Worker {
+	case 0:
+		p.holdRenewals(1.5)
+		if _, err := p.take(ctx); err != nil {
+			return err
+		}
+		if err := p.at(ctx, 1.6); err != nil {
+			return err
+		}
+		if p.renewed > 0 && !errors.Is(p.last, env.ErrNotOwner) {
+			return p.problem("renewed a lock that another holds: %v, want %v", p.last, env.ErrNotOwner)
+		}
+		return p.at(ctx, 2.8)
+	case 1:
+		p.muteRenewals()
+		if err := p.at(ctx, 1.1); err != nil {
+			return err
+		}
+		_, err := p.take(ctx)
+		return err
+	default:
+		if err := errors.Join(p.at(ctx, 1.7), p.refused(ctx), p.at(ctx, 2.2)); err != nil {
+			return err
+		}
+		_, err := p.waitFor(ctx, 2.5)
+		return err
+	}
+}
+
 // noLeak: a renewal may be in flight at the release; after that there is
 // none.
 func noLeak(ctx context.Context, p *player) error {

@@ -12,8 +12,9 @@ import (
 // before it is read, and everything else until the commit. Both articles set
 // it aside as too slow.
 //
-// It is right under every fault: a worker that dies or is cut off takes its
-// transaction with it. It costs what the articles say: buyers of one article
+// It is right under every fault that is played here: a worker that dies or is
+// cut off takes its transaction with it. (A server that fails over to a replica
+// which lacks the last commits is not played.) It costs what the articles say: buyers of one article
 // queue up for as long as the slowest works.
 func RowLock(ctx context.Context, t *Till, p Purchase) (Receipt, error) {
 	var r Receipt

@@ -18,7 +18,7 @@ const versionTries = 4
 // written meanwhile, no row matches, and the sale begins again, a few times
 // at most.
 //
-// It is right under every fault. It costs what the second article says: on a
+// It is right under every fault that is played here, as RowLock is. It costs what the second article says: on a
 // busy article most tries are for nothing, and some customers are turned away
 // though there is stock.
 func VersionLock(ctx context.Context, t *Till, p Purchase) (Receipt, error) {
