@@ -74,10 +74,10 @@ func (r *run) takenSpans(k *keyed) []taken {
 		h := &k.holds[i]
 		t := taken{from: h.acquire.Call, to: h.to, suspect: h.acquire}
 		if h.why == bySaleOver || h.why == byReacquire {
-			t.to = max(t.to, releasedAfter(releases[h.worker()], h))
+			t.to = max(t.to, releasedAfter(releases[h.worker()], h, r.ended))
 		}
-		if h.release != nil && h.release.Outcome == histories.OK {
-			t.to, t.certain = max(t.to, h.release.Return), true
+		if h.release != nil {
+			t.to, t.certain = max(t.to, r.ended(h.release)), h.release.Outcome == histories.OK
 		}
 		spans = append(spans, t)
 	}
@@ -109,17 +109,14 @@ func releasesOf(k *keyed) map[histories.Process][]*histories.Op {
 // releasedAfter is when the worker of a hold whose belief was ended early, which
 // is safe where an overlap is looked for and not here, released it after all;
 // 0 if it did not.
-func releasedAfter(releases []*histories.Op, h *hold) int64 {
+func releasedAfter(releases []*histories.Op, h *hold, ended func(*histories.Op) int64) int64 {
 	i := sort.Search(len(releases), func(i int) bool { return releases[i].Call >= h.to })
 	for _, op := range releases[i:] {
 		if op.Call > h.lapse && h.why == byReacquire {
 			break
 		}
 		if op.Token == "" || h.acquire.Token == "" || op.Token == h.acquire.Token {
-			if op.Outcome == histories.OK {
-				return op.Return
-			}
-			return op.Call
+			return ended(op)
 		}
 	}
 	return 0
@@ -140,19 +137,32 @@ type stuckSearch struct {
 	streak   []*histories.Op // the first and the last busy answers since
 	answers  int             // how many
 	found    *histories.Op   // the first that shows a stuck lock
+	told     bool            // it was reported, and nobody has certainly had it since
+	clouded  *histories.Op   // the last that would be too late, were no server hit
 	attempts int             // into k.locks
 	last     int64           // when the last attempt by anybody before had ended
 }
 
 func (s *stuckSearch) see(op *histories.Op) {
+	owned, suspect, certain, granted := s.owned, s.suspect, s.certain, false
 	for ; s.next < len(s.taken) && s.taken[s.next].from <= op.Return; s.next++ {
-		if t := s.taken[s.next]; t.to >= s.owned {
-			s.owned, s.suspect, s.certain = t.to, t.suspect, t.certain
+		t := s.taken[s.next]
+		granted = granted || t.suspect.Outcome == histories.OK
+		if t.to >= owned {
+			owned, suspect, certain = t.to, t.suspect, t.certain
 		}
 	}
-	if free := max(s.owned, s.calmSince(op.Return)); free > s.free {
+	calm := s.calmSince(op.Return)
+	if free := max(owned, calm); free > s.free {
 		s.finishStreak()
 		s.free = free
+	}
+	if granted {
+		s.told, s.clouded = false, nil
+	}
+	s.owned, s.suspect, s.certain = owned, suspect, certain
+	if calm == histories.Never && op.Call > later(owned, s.bound) {
+		s.clouded = op
 	}
 	alone := s.alone(op)
 	if op.Call < s.free {
@@ -209,6 +219,10 @@ func (s *stuckSearch) finish() {
 		s.report()
 		return
 	}
+	if s.clouded != nil && !s.grantedLater() {
+		s.k.of(StuckLock).unknown = sprintf("%s: busy at %s although nobody held it, but a server was hit to the end of the run", s.k.name, moment(s.clouded.Call))
+		return
+	}
 	if s.answers == 0 || s.free == histories.Never || s.grantedLater() || s.h.End > later(s.free, s.bound) {
 		return
 	}
@@ -225,20 +239,71 @@ func (s *stuckSearch) grantedLater() bool {
 	return slices.ContainsFunc(s.taken[s.next:], func(t taken) bool { return t.suspect.Outcome == histories.OK })
 }
 
+// report tells of a stuck lock, once: an acquire of unknown outcome in the midst
+// of it may have got it or not, and does not make it another.
 func (s *stuckSearch) report() {
+	if s.told {
+		return
+	}
+	s.told = true
 	end := s.streak[len(s.streak)-1]
 	v := Violation{Property: StuckLock, From: s.free, To: end.Return}
-	if s.suspect != nil {
-		v.Ops = []int64{s.suspect.ID}
-		v.Workers = []histories.Process{s.suspect.Process}
-	}
 	then := *s // s goes on
 	s.add(s.k, v, func(v *Violation) {
+		then.suspectWaiter()
+		if then.suspect != nil {
+			v.Ops = []int64{then.suspect.ID}
+			v.Workers = []histories.Process{then.suspect.Process}
+		}
 		v.Summary = sprintf("%s was free to take for %s, %s, yet nobody got it", v.Key, length(v.To-v.From), span(v.From, v.To))
 		v.Evidence = evidence(then.suspect, then.lastRelease(), then.found)
 		v.Faults = then.during(v.From, v.To)
 		v.Cause, v.Because = then.why()
 	})
+}
+
+// suspectWaiter looks for who may have been handed the lock when the suspect's
+// release had given it back for certain: the one acquire of unknown outcome
+// that was on its way then. Of several, none is to blame for certain.
+//
+//	A  acquire ok [══════) release ok
+//	B      acquire ✕ killed              queued, and served after all
+func (s *stuckSearch) suspectWaiter() {
+	if !s.certain || s.suspect == nil {
+		return
+	}
+	done := s.releasedTokens()
+	var waiter *histories.Op
+	for _, t := range s.taken[:s.next] {
+		op := t.suspect
+		if op.Outcome != histories.Info || s.ended(op) < s.suspect.Call || done[owner{op.Process, op.Token}] > op.Call {
+			continue
+		}
+		if waiter != nil && waiter != op {
+			return
+		}
+		waiter = op
+	}
+	if waiter != nil {
+		s.suspect, s.certain = waiter, false
+	}
+}
+
+// owner is a worker and the token of one of its acquires.
+type owner struct {
+	worker histories.Process
+	token  string
+}
+
+// releasedTokens tells when a release that said ok was called last, by what it released.
+func (s *stuckSearch) releasedTokens() map[owner]int64 {
+	done := map[owner]int64{}
+	for _, op := range s.k.locks {
+		if op.F == histories.Release && op.Outcome == histories.OK {
+			done[owner{op.Process, op.Token}] = op.Call
+		}
+	}
+	return done
 }
 
 // lastRelease is the release of the suspect's worker before the lock was free.
