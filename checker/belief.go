@@ -19,6 +19,7 @@ const (
 	byDeadline                // the worker's own until passed
 	bySaleOver                // the sell that it served was over
 	byReacquire               // the worker took the lock again and has forgotten this hold
+	byCleanUp                 // the worker released this, or cleaned up after an acquire of unknown outcome
 )
 
 // hold is a span of time in which a worker certainly believed that it holds a
@@ -61,6 +62,7 @@ func (r *run) beliefs(k *keyed) []hold {
 			b.own(op.Token)
 		case op.F == histories.Acquire && op.Outcome == histories.Info:
 			b.own(op.Token)
+			b.ghost = b.ghost || op.Token == ""
 		case op.F == histories.Extend && op.Outcome == histories.OK:
 			b.extend(op)
 		case op.F == histories.Release:
@@ -87,6 +89,7 @@ type believer struct {
 	key   string
 	open  []belief        // in order of grant; rarely more than one
 	owned map[string]bool // tokens of its acquires that may have been granted
+	ghost bool            // one of these has a token that nobody knows
 	holds *[]hold         // of the key
 }
 
@@ -94,6 +97,7 @@ type believer struct {
 type belief struct {
 	hold
 	until int64 // its own deadline; Never if none is shown
+	lease int64 // when the lease can have run out; Never if there is none
 	limit int64 // first of notice, death, end of the sale
 	cause ending
 	depth int // of a reentrant lock
@@ -115,6 +119,7 @@ func (b *believer) own(token string) {
 
 func (b *believer) acquire(op *histories.Op) {
 	b.forget(op.Call)
+	b.expire(op)
 	if n := len(b.open); n > 0 && b.spec.Reentrant && b.open[n-1].until < op.Return {
 		// Its deadline passed while the acquire was in flight: that may have
 		// been granted anew, with somebody else in between.
@@ -136,7 +141,7 @@ func (b *believer) acquire(op *histories.Op) {
 }
 
 func (b *believer) begin(op, resumed *histories.Op, from int64, until histories.Num) belief {
-	x := belief{hold: hold{acquire: op, resumed: resumed, from: from}, until: histories.Never, depth: 1}
+	x := belief{hold: hold{acquire: op, resumed: resumed, from: from}, until: histories.Never, lease: b.leaseFrom(op), depth: 1}
 	if until.Known {
 		x.until = until.N
 	}
@@ -185,6 +190,27 @@ func (b *believer) forget(now int64) {
 	}
 }
 
+// leaseFrom is when the lease that op was given can have run out at the earliest.
+func (b *believer) leaseFrom(op *histories.Op) int64 {
+	if b.spec.TTL <= 0 {
+		return histories.Never
+	}
+	return later(op.Call, b.spec.TTL)
+}
+
+// expire ends holds whose lease can have run out when their worker was granted
+// the lock again, for another sell or none: it has forgotten them, and for the
+// lock that is an expiry.
+func (b *believer) expire(op *histories.Op) {
+	for i := 0; i < len(b.open) && !b.spec.Reentrant; {
+		if x := &b.open[i]; x.lease <= op.Call && (op.Parent == 0 || op.Parent != x.acquire.Parent) {
+			b.end(i, op.Call, byReacquire, nil)
+		} else {
+			i++
+		}
+	}
+}
+
 // extend moves the deadline. An extend that was invoked in time leaves the
 // belief unbroken, also while it is in flight; a late one begins a new span.
 func (b *believer) extend(op *histories.Op) {
@@ -193,6 +219,7 @@ func (b *believer) extend(op *histories.Op) {
 		return
 	}
 	x := &b.open[i]
+	x.lease = max(x.lease, b.leaseFrom(op))
 	switch {
 	case x.until == histories.Never || !op.Until.Known:
 	case op.Call <= x.until:
@@ -205,10 +232,16 @@ func (b *believer) extend(op *histories.Op) {
 	}
 }
 
-// release ends the belief when it is invoked, whatever comes of it.
+// release ends the belief when it is invoked, whatever comes of it. A token that
+// nobody knows may be that of an acquire of unknown outcome: then it ends the
+// belief as well, for nothing is certain of it any more, but it proves nothing.
 func (b *believer) release(op *histories.Op) {
 	i := b.find(op)
 	if i < 0 {
+		return
+	}
+	if x := &b.open[i]; b.ghost && op.Token != "" && x.acquire.Token != "" && !x.has(op.Token) && ownerOf(op) != ownerOf(x.acquire) {
+		b.end(i, op.Call, byCleanUp, nil)
 		return
 	}
 	if b.open[i].depth--; b.open[i].depth > 0 && b.spec.Reentrant {

@@ -10,7 +10,7 @@ func beliefEnds(holds []hold) func(*histories.Op) int64 {
 	ended := map[*histories.Op]int64{}
 	for _, h := range holds {
 		end := h.lapse
-		if end == histories.Never && h.why != byRelease && h.why != openEnd {
+		if end == histories.Never && h.why != byRelease && h.why != byCleanUp && h.why != openEnd {
 			end = h.to
 		}
 		if end == histories.Never {

@@ -57,6 +57,7 @@ type order struct {
 	rowQty  int64  // units of one row, of several the least
 	net     int64  // units that certain sells took before the audit, less those that certain cancels gave back …
 	spare   int64  // … and what these gave back beyond that
+	open    int64  // units of sells that the audit may have seen
 	rows    int32  // in the audit
 	took    int32  // sells that said ok and were no replay
 	ok      int32  // sells that said ok, replays included
@@ -151,6 +152,8 @@ func (b *books) sell(op *histories.Op, at int32) {
 		if !op.Replay {
 			o.net += units(op.Qty)
 		}
+	} else if !op.Replay && op.Call <= b.audited {
+		o.open += units(op.Qty)
 	}
 }
 
@@ -219,6 +222,17 @@ func (o *order) back(op *histories.Op) int64 {
 		return o.units()
 	}
 	return units(op.Qty)
+}
+
+// mayGiveBack is how many units a cancel that the audit may have seen can have
+// given back by right: no more than the order has taken. Of one that no sell
+// asked for, nothing tells that.
+func (o *order) mayGiveBack(op *histories.Op) int64 {
+	qty := max(o.back(op), o.units())
+	if o.ok+o.unknown == 0 {
+		return qty
+	}
+	return min(qty, o.net+o.open)
 }
 
 // findVague looks for a cancel of a whole order that nobody asked for, or

@@ -39,8 +39,7 @@ func (r *run) balance(k *keyed) balance {
 		case op.F == histories.Restock, op.F == histories.Cancel && op.Order == "":
 			s.low -= qty
 		case op.F == histories.Cancel:
-			o := b.find(op.Order)
-			qty = max(o.back(op), o.units())
+			qty = b.find(op.Order).mayGiveBack(op)
 			s.low -= qty
 			s.high += qty
 		}

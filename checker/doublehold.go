@@ -49,17 +49,26 @@ func (l *leaders) other(p histories.Process) *hold {
 //
 // Holds that touch do not overlap: B may be granted at the very instant at
 // which A sends its release.
+//
+// Readers share a lock with each other, not with a writer.
 func (r *run) doubleHolds(k *keyed) {
-	var l leaders
+	var all, writers leaders
 	for i := range k.holds {
 		b := &k.holds[i]
 		if b.from == b.to {
 			continue
 		}
-		if a := l.other(b.worker()); a != nil && a.to > b.from {
+		against := &all
+		if b.reads() {
+			against = &writers
+		}
+		if a := against.other(b.worker()); a != nil && a.to > b.from {
 			r.doubleHold(k, a, b)
 		}
-		l.see(b)
+		all.see(b)
+		if !b.reads() {
+			writers.see(b)
+		}
 	}
 }
 

@@ -22,15 +22,15 @@ import (
 func (r *run) foreignReleases(k *keyed) {
 	own := ownLocks{}
 	var l leaders
-	next := 0
-	for _, op := range k.locks {
+	next, holds := 0, exclusive(k.holds)
+	for _, op := range exclusively(k.locks) {
 		mine := own.of(op.Process)
 		if op.F != histories.Release {
 			mine.see(r, op)
 			continue
 		}
-		for ; next < len(k.holds) && k.holds[next].from <= op.Call; next++ {
-			l.see(&k.holds[next])
+		for ; next < len(holds) && holds[next].from <= op.Call; next++ {
+			l.see(holds[next])
 		}
 		if op.Outcome == histories.OK {
 			if victim := l.other(op.Process); victim != nil && victim.to >= op.Return && victim.from < victim.to &&

@@ -19,6 +19,7 @@ type Hold struct {
 var endings = [...]string{
 	openEnd: "held to the end of the run", byRelease: "released", byNotice: "told that it was lost", byDeath: "worker killed",
 	byDeadline: "its own deadline passed", bySaleOver: "its sale was over", byReacquire: "took the lock again",
+	byCleanUp: "released, or cleaned up after another acquire",
 }
 
 // Released reports whether the hold ended with a release of its own.

@@ -18,10 +18,10 @@ import (
 func (r *run) leaseGaps(k *keyed) {
 	var l latestHolders
 	last := map[histories.Process]*lastHeard{}
-	next := 0
-	for _, op := range k.locks {
-		for ; next < len(k.holds) && k.holds[next].from <= op.Call; next++ {
-			l.see(&k.holds[next])
+	next, holds := 0, exclusive(k.holds)
+	for _, op := range exclusively(k.locks) {
+		for ; next < len(holds) && holds[next].from <= op.Call; next++ {
+			l.see(holds[next])
 		}
 		c := last[op.Process]
 		if c == nil {

@@ -35,7 +35,7 @@ var (
 )
 
 func (r *run) linearLock(ctx context.Context, k *keyed) {
-	locks, end := r.broken(k, namedReleases(k), beliefEnds(k.holds))
+	locks, end := r.broken(k, exclusively(namedReleases(k)), beliefEnds(k.holds))
 	r.linear(ctx, k, linearity{
 		property: LockNotLinearizable,
 		ops:      len(locks),
@@ -87,11 +87,18 @@ func (r *run) linearStock(ctx context.Context, k *keyed) {
 		k.of(StockNotLinearizable).unknown = sprintf("%s: no shop has so many units (more than %d)", k.name, maxJudged)
 		return
 	}
+	ops, stretch := apart(ops)
 	r.linear(ctx, k, linearity{
 		property: StockNotLinearizable,
 		ops:      len(ops),
-		exact:    func() (*contradiction, error) { return exactStock(ops, initial) },
-		search:   func(b bounds) (Outcome, string) { return searchStock(ops, initial, b) },
+		exact: func() (*contradiction, error) {
+			c, uncovered := exactStock(ops, initial)
+			if c != nil {
+				c.From, c.To = c.From/stretch, c.To/stretch
+			}
+			return c, uncovered
+		},
+		search: func(b bounds) (Outcome, string) { return searchStock(ops, initial, b) },
 	})
 }
 

@@ -133,21 +133,50 @@ func (r *run) actedTwice(k *keyed) []*histories.Op {
 func (r *run) invented(k *keyed, gone, booked, units int64) {
 	v := Violation{Property: StockMismatch, Units: units, From: k.audit.Time, To: k.audit.Time}
 	overwriters, first := sameLeft(k.untilAudit())
-	if len(overwriters) > 0 {
-		v.From = min(v.From, overwriters[0].Return)
-		r.blame(&v, overwriters)
+	again, cancel := k.cancelledAgain()
+	suspects := overwriters
+	if len(suspects) == 0 {
+		suspects = again
+	}
+	if len(suspects) > 0 {
+		v.From = min(v.From, suspects[0].Return)
+		r.blame(&v, suspects)
 	}
 	r.add(k, v, func(v *Violation) {
-		v.Summary = sprintf("the books of %s do not balance: %s left the stock, the orders have %d: %s sold that never left it",
-			k.name, count(gone, "unit"), booked, count(units, "unit"))
-		if len(overwriters) > 0 {
+		v.Summary = sprintf("the books of %s do not balance: %s, the orders have %d: %s too many in the stock",
+			k.name, leftStock(gone), booked, count(units, "unit"))
+		switch {
+		case len(overwriters) == 0 && len(again) > 0:
+			v.Evidence = evidence(cancel, again[0])
+			v.Because = sprintf("op %d cancelled order %s, which op %d had cancelled before: its units may have come back twice", again[0].ID, again[0].Order, cancel.ID)
+		case len(overwriters) > 0:
 			v.Evidence = r.saleEvidence(first, overwriters[0])
 			v.Cause, v.Because = r.whyOversold(k, first, overwriters[0])
-		} else {
+		default:
 			v.Cause, v.Because = r.whyLost(0, v.To)
 		}
 		v.Faults = r.during(v.From, v.To)
 	})
+}
+
+// cancelledAgain are cancels of orders that had been cancelled before and were sold
+// once, and the cancel before the first of them.
+func (k *keyed) cancelledAgain() (again []*histories.Op, first *histories.Op) {
+	before := map[string]*histories.Op{}
+	for _, op := range k.untilAudit() {
+		if op.F != histories.Cancel || op.Order == "" || op.Outcome == histories.Fail {
+			continue
+		}
+		switch o := k.books.find(op.Order); {
+		case before[op.Order] == nil:
+			before[op.Order] = op
+		case o.took+o.unknown <= 1:
+			if again = append(again, op); first == nil {
+				first = before[op.Order]
+			}
+		}
+	}
+	return again, first
 }
 
 // sameLeft finds sells after which the same number was left as after an

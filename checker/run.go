@@ -3,6 +3,7 @@ package checker
 import (
 	"cmp"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/lockcheck/lockcheck/histories"
@@ -20,7 +21,10 @@ type run struct {
 	faultTimes
 	deaths  map[histories.Process][]int64 // by host
 	births  map[histories.Process][]int64 // by host: when it was started again
-	silent  map[histories.Process]int64   // by host: its last event
+	spoken  map[histories.Process][]int64 // by host: when it did or learnt something, see words
+	listen  sync.Once
+	held    workerHolds // see heldByWorkers
+	gather  sync.Once
 	notices map[histories.Process][]*histories.Event
 	recheck time.Duration // for porcupine to decide one key again
 	byOwner ownerIndex

@@ -20,12 +20,33 @@ func (r *run) staleWrites(k *keyed) {
 	}
 	writes := writesBySell(k)
 	for _, w := range k.writes {
-		if w.Parent == 0 || w.Replay || !r.tookEffect(k, w, writes[w.Parent]) {
+		if w.Replay || !r.tookEffect(k, w, writes[w.Parent]) {
+			continue
+		}
+		if w.Parent == 0 {
+			r.writeOfNoSell(k, w)
 			continue
 		}
 		if h := r.endedBefore(w); h != nil {
 			r.staleWrite(k, h, w)
 		}
+	}
+}
+
+// writeOfNoSell judges a write that names no sell by all that its worker has
+// held. While that believes in nothing at all, the write is stale; while it holds
+// the one lock that it ever took, it is not; else nobody can tell which of its
+// locks the write needed.
+func (r *run) writeOfNoSell(k *keyed, w *histories.Op) {
+	h, locks := r.heldByWorkers().at(w.Process, w.Call)
+	switch {
+	case h == nil:
+	case h.to >= w.Call && h.from < h.to:
+		if locks > 1 {
+			k.of(StaleWrite).unknown = sprintf("%s: write %d names no sell, so nothing tells which of the locks of %s it needed", k.name, w.ID, workerName(w.Process))
+		}
+	case h.why == byRelease, h.why == byNotice, h.why == byDeadline:
+		r.staleWrite(k, h, w)
 	}
 }
 
@@ -72,7 +93,7 @@ func (r *run) endedBefore(w *histories.Op) *hold {
 	for h := range r.holdsOf(w.Parent) {
 		switch {
 		case h.worker() != w.Process || h.from > w.Call:
-		case h.to >= w.Call && h.from < h.to, h.why == byDeath, h.why == bySaleOver, h.why == openEnd, h.why == byReacquire:
+		case h.to >= w.Call && h.from < h.to, h.why == byDeath, h.why == bySaleOver, h.why == openEnd, h.why == byReacquire, h.why == byCleanUp:
 			return nil
 		case h.to < w.Call && (last == nil || h.to > last.to):
 			last = h

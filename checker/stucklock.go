@@ -73,7 +73,7 @@ func (r *run) takenSpans(k *keyed) []taken {
 	for i := range k.holds {
 		h := &k.holds[i]
 		t := taken{from: h.acquire.Call, to: h.to, suspect: h.acquire}
-		if h.why == bySaleOver || h.why == byReacquire {
+		if h.why == bySaleOver || h.why == byReacquire || h.why == byCleanUp {
 			t.to = max(t.to, releasedAfter(releases[h.worker()], h, r.ended))
 		}
 		if h.release != nil {

@@ -17,13 +17,14 @@ func (r *run) workersEnds() {
 	if n, err := strconv.ParseInt(r.h.Header.Settings["per-host"], 10, 32); err == nil && n > 1 {
 		r.perHost = histories.Process(n)
 	}
+	var kills []*histories.Event
 	for i := range r.h.Marks {
 		m := &r.h.Marks[i]
 		switch {
 		case m.F == histories.Lost:
 			r.notices[m.Process] = append(r.notices[m.Process], m)
 		case m.Process == histories.Nemesis && (m.F == histories.Kill || m.F == histories.Crash):
-			r.killed(m)
+			kills = append(kills, m)
 		case m.Process == histories.Nemesis && m.F == histories.Start:
 			for _, name := range m.Targets {
 				if host, ok := workerNumber(name); ok {
@@ -32,15 +33,20 @@ func (r *run) workersEnds() {
 			}
 		}
 	}
-	for _, times := range []map[histories.Process][]int64{r.deaths, r.births} {
-		for _, list := range times {
-			slices.Sort(list)
-		}
+	for _, list := range r.births {
+		slices.Sort(list)
+	}
+	for _, m := range kills { // an ambush is sprung before the next start
+		r.killed(m)
+	}
+	for _, list := range r.deaths {
+		slices.Sort(list)
 	}
 }
 
 // killed notes the death of the hosts of a mark. Whoever was caught in an
-// ambush died some time after it was laid: when it fell silent.
+// ambush died some time after it was laid: when it fell silent, before it was
+// started again.
 func (r *run) killed(m *histories.Event) {
 	for _, name := range m.Targets {
 		host, ok := workerNumber(name)
@@ -49,27 +55,40 @@ func (r *run) killed(m *histories.Event) {
 		}
 		at := m.Time
 		if ambush(m) {
-			at = max(at, r.lastWords()[host])
+			at = max(at, r.lastWord(host, at, firstFrom(r.births[host], at+1)))
 		}
 		r.deaths[host] = append(r.deaths[host], at)
 	}
 }
 
-// lastWords are the times of the last events of hosts.
-func (r *run) lastWords() map[histories.Process]int64 {
-	if r.silent == nil {
-		r.silent = map[histories.Process]int64{}
+// lastWord is the time of the last event of a host in [from, to); 0 if it has
+// none.
+func (r *run) lastWord(host histories.Process, from, to int64) int64 {
+	words := r.words()[host]
+	i, _ := slices.BinarySearch(words, to)
+	if i == 0 || words[i-1] < from {
+		return 0
+	}
+	return words[i-1]
+}
+
+// words are the times of the events of hosts, each in order.
+func (r *run) words() map[histories.Process][]int64 {
+	r.listen.Do(func() {
+		r.spoken = map[histories.Process][]int64{}
 		for i := range r.h.Ops {
 			op := &r.h.Ops[i]
-			last := op.Call
-			if op.Return != histories.Never {
-				last = op.Return
-			}
 			host := r.host(op.Process)
-			r.silent[host] = max(r.silent[host], last)
+			r.spoken[host] = append(r.spoken[host], op.Call)
+			if op.Return != histories.Never {
+				r.spoken[host] = append(r.spoken[host], op.Return)
+			}
 		}
-	}
-	return r.silent
+		for _, times := range r.spoken {
+			slices.Sort(times)
+		}
+	})
+	return r.spoken
 }
 
 // host is the worker after which the host of p is named: its first.
