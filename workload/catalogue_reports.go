@@ -58,7 +58,7 @@ var ofReports = []Design{
 		Summary:  "leaves the lock out where it seems safe: for orders of a single unit",
 		Topology: onSentinel, on: onOwnOrLock, KnownBad: true, CaughtBy: "none",
 		Defaults: stockService.with(func(s *Spec) { s.SKUs, s.Qty = 4, "1,50%:2" }),
-		Claims:   soldWrong(briefLease, MayBreak),
+		Claims:   soldWrong(briefLease, Breaks),
 		lock:     lock.NewRedisLock, sale: stock.HalfLocked, docs: []string{"RedisLock", "HalfLocked"},
 	},
 	{
@@ -84,5 +84,33 @@ var ofReports = []Design{
 			"crash": allHold, // write and order are one script
 		}),
 		lock: lock.NewFencedRedis, sale: stock.FenceWriteOnly, docs: []string{"FencedRedis", "FenceWriteOnly"},
+	},
+	{
+		Name: "wrong-key", Origin: "DistributedLock (.NET)#65",
+		Summary:  "takes the lock under a prefix, and releases it without",
+		Topology: onSentinel, on: onOwnOrLock, KnownBad: true, CaughtBy: "none",
+		Defaults: stockService.with(func(s *Spec) { s.TTL = time.Second }),
+		Claims:   everywhere(Claim{Breaks, Holds, MayBreak}),
+		lock:     lock.NewWrongKey, sale: stock.Locked, docs: []string{"WrongKey", "Locked"},
+	},
+	{
+		Name: "renew-forever", Renews: true, Origin: "amazon-dynamodb-lock-client#116, redisson#7251",
+		Summary:  "a watchdog that the release does not stop",
+		Topology: onSentinel, on: onOwnOrLock, Defaults: renewed, KnownBad: true, CaughtBy: "partition",
+		Claims: blindLease,
+		lock:   lock.NewRenewForever, sale: stock.Locked, docs: []string{"RenewForever", "Locked"},
+	},
+	{
+		Name: "clocked-del", Origin: "what is written where Lua is not at hand",
+		Summary:  "the release looks at its own clock, then deletes whatever is there",
+		Topology: onSentinel, on: onOwnOrLock, KnownBad: true, CaughtBy: "pause",
+		Steps: []string{"before-delete"},
+		// A busy article: somebody holds its lock at any moment.
+		Defaults: stockService.with(func(s *Spec) {
+			s.TTL, s.SKUs, s.Retries, s.Work = time.Second, 3, 8, "20ms-60ms,3%:65%ttl-85%ttl"
+		}),
+		Lock:   histories.LockSpec{Deadline: true},
+		Claims: but(briefLease, map[string]Claim{"pause": {Breaks, MayBreak, MayBreak}}),
+		lock:   lock.NewClockedDel, sale: stock.Attentive, docs: []string{"ClockedDel", "Attentive"},
 	},
 }

@@ -70,6 +70,12 @@ var fails = map[string][]string{
 	"async-failover":    {"no grant without the acknowledgements"},
 	"redlock-forgetful": {"the shown deadline is honest"},
 	"fair-queue":        {"a waiter that dies keeps nobody out"},
+	"clocked-del":       {"a release that takes long deletes no other's lock"},
+	"renew-forever":     {"no renewal after the release"},
+	"wrong-key": { // no release acts
+		"one holder at a time", "a waiter that dies keeps nobody out", "re-entry as declared", "waiting can be cancelled",
+		"no grant while the server is away",
+	},
 	"own-duration": { // the second worker's leases are short, and it finds others' over too soon
 		"only the owner releases", "a release that takes long deletes no other's lock", "the shown deadline is honest",
 	},

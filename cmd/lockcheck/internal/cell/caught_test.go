@@ -24,7 +24,10 @@ var mechanisms = map[string]mechanism{
 	"reaped":           {checker.DoubleHold, "deleted by another"},
 	"stale-unlock":     {checker.DoubleHold, ""},
 	"presence":         {checker.DoubleHold, ""},
-	"half-locked":      {checker.Oversell, ""},
+	"half-locked":      {checker.UnlockedWrite, ""},
+	"wrong-key":        {checker.LeaseLost, ""},
+	"renew-forever":    {checker.StuckLock, ""},
+	"clocked-del":      {checker.DoubleHold, ""},
 	"fence-write-only": {checker.Oversell, "lease ran out while working"},
 }
 
