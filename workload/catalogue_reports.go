@@ -48,7 +48,7 @@ var ofReports = []Design{
 	{
 		Name: "presence", NoLease: true, Origin: "portalocker#137",
 		Summary:  "who listens on a channel has the lock; the client library listens again by itself",
-		Topology: onSentinel, on: onLockOrOwn, KnownBad: true, CaughtBy: "kill",
+		Topology: onSentinel, on: onOwnOrLock, KnownBad: true, CaughtBy: "cut-connection",
 		Defaults: stockService.with(func(s *Spec) { s.SKUs = 4 }),
 		Claims:   blindLease,
 		lock:     lock.NewPresence, sale: stock.Locked, docs: []string{"Presence", "Locked"},

@@ -44,6 +44,7 @@ func (l *Presence) Acquire(ctx context.Context, key string) (env.Lease, error) {
 		s.line.Load().hangUp()
 		return nil, refused(err)
 	}
+	_, _ = l.e.Lock[0].Do(ctx, "SET", "holder:"+key, s.token) // for people to look at
 	s.leave = l.e.Clock.Every(ctx, reconnect, s.keep)
 	return s, nil
 }
