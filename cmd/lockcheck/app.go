@@ -13,6 +13,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/lockcheck/lockcheck/checker"
+	"github.com/lockcheck/lockcheck/internal/spelling"
 )
 
 // Exit codes. Over many cells invalid outranks unknown.
@@ -157,7 +158,7 @@ func unknownName(kind, name string, known []string) error {
 	err := usagef("unknown %s %q", kind, name)
 	best, distance := "", min(4, len(name)/2+1)
 	for _, k := range known {
-		if d := editDistance(name, k); d < distance || d == distance && strings.HasPrefix(k, name) {
+		if d := spelling.Distance(name, k); d < distance || d == distance && strings.HasPrefix(k, name) {
 			best, distance = k, d
 		}
 	}
@@ -165,27 +166,6 @@ func unknownName(kind, name string, known []string) error {
 		return hint(err, "lockcheck list shows what there is")
 	}
 	return hint(err, "did you mean %q?", best)
-}
-
-// editDistance is Levenshtein's, on bytes.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // exitOf is the exit code of a verdict.
