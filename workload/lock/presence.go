@@ -32,7 +32,7 @@ func NewPresence(e *env.Env, _ Options) env.Lock { return &Presence{e} }
 
 // Acquire implements env.Lock.
 func (l *Presence) Acquire(ctx context.Context, key string) (env.Lease, error) {
-	s := &listening{e: l.e, channel: "lock:" + key, token: token(l.e)}
+	s := &listening{e: l.e, channel: "lock:" + key, name: "holder:" + key, token: token(l.e)}
 	if n, err := s.listeners(ctx); err != nil || n > 0 {
 		return nil, refused(err)
 	}
@@ -44,7 +44,7 @@ func (l *Presence) Acquire(ctx context.Context, key string) (env.Lease, error) {
 		s.line.Load().hangUp()
 		return nil, refused(err)
 	}
-	_, _ = l.e.Lock[0].Do(ctx, "SET", "holder:"+key, s.token) // for people to look at
+	_, _ = l.e.Lock[0].Do(ctx, "SET", s.name, s.token)
 	s.leave = l.e.Clock.Every(ctx, reconnect, s.keep)
 	return s, nil
 }
@@ -61,6 +61,7 @@ func refused(err error) error {
 type listening struct {
 	e              *env.Env
 	channel, token string
+	name           string // of the key that says who holds, for people to look at
 	line           atomic.Pointer[line]
 	leave          func()
 	released       atomic.Bool
@@ -119,9 +120,10 @@ func (s *listening) keep(ctx context.Context) (again bool) {
 
 func (s *listening) Token() string { return s.token }
 
-func (s *listening) Release(context.Context) error {
+func (s *listening) Release(ctx context.Context) error {
 	s.released.Store(true)
 	s.leave()
 	s.line.Load().hangUp()
+	_, _ = s.e.Lock[0].Do(ctx, "DEL", s.name) // the lock is free already
 	return nil
 }
