@@ -42,6 +42,15 @@ type hold struct {
 	inner    []*histories.Op // grants to the same worker inside it, of a reentrant lock
 }
 
+// ended is when the hold ended by what its worker knew: its deadline, also if the
+// grant came after that.
+func (h *hold) ended() int64 {
+	if h.why == byDeadline {
+		return min(h.to, h.lapse)
+	}
+	return h.to
+}
+
 func (h *hold) worker() histories.Process { return h.acquire.Process }
 
 // beliefs computes all holds of a key, by from.

@@ -3,7 +3,6 @@ package checker
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/lockcheck/lockcheck/histories"
 )
@@ -35,10 +34,12 @@ func (r *run) whyDoubleHold(k *keyed, a, b *hold) (Cause, string) {
 		return cause, because
 	}
 	if op := r.releaseInFlight(k, a, b); op != nil {
-		return ReleasedByAnother, sprintf("a release that %s had sent at %s was still on its way: it may have deleted the lock that %s had held since %s",
-			workerName(op.Process), moment(op.Call), workerName(a.worker()), moment(a.from))
+		return whyLateRelease(op, a)
 	}
-	return CauseUnknown, ""
+	if cause, because := r.whyLateDelete(k, a, b); cause != CauseUnknown {
+		return cause, because
+	}
+	return CauseUnknown, r.nothingKnown(k, a, b)
 }
 
 // ownerOf is what a design wrote into the lock. The recorder adds "#op" to
@@ -56,35 +57,6 @@ func (r *run) foreignReleaseBetween(k *keyed, a, b *hold) *histories.Op {
 		op := r.op(foreign[i].Ops[0])
 		if op.Call >= a.from && op.Call <= b.from && op.Process != a.worker() {
 			return op
-		}
-	}
-	return nil
-}
-
-// releaseInFlight is a release of unknown outcome, of an older hold of another
-// worker than a's, that may have ended the lock under a before b was granted
-// it.
-func (r *run) releaseInFlight(k *keyed, a, b *hold) *histories.Op {
-	for _, op := range k.locks {
-		if op.Call > b.from {
-			break
-		}
-		if op.F != histories.Release || op.Outcome != histories.Info || op.Process == a.worker() || later(op.Return, r.h.Header.MaxDelay) < a.from {
-			continue
-		}
-		if h := k.endedBy(op); h == nil || h.from < a.from {
-			return op
-		}
-	}
-	return nil
-}
-
-// endedBy is the hold that a release ended, or that its worker had had last
-// before it; nil if there is none.
-func (k *keyed) endedBy(release *histories.Op) *hold {
-	for i := len(k.holds) - 1; i >= 0; i-- {
-		if h := &k.holds[i]; h.worker() == release.Process && h.from <= release.Call {
-			return h
 		}
 	}
 	return nil
@@ -113,13 +85,30 @@ func (r *run) whyLeaseEnded(k *keyed, h *hold, t int64) (Cause, string) {
 	if r.spec.TTL <= 0 || t < later(last.Call, r.spec.TTL) {
 		return CauseUnknown, ""
 	}
-	return r.renewalCause(h.worker(), last.Call, t), r.leaseStory(k, h.worker(), last, t)
+	return r.renewalCause(k, h.worker(), last.Call, t), r.leaseStory(k, h.worker(), last, t)
 }
 
-// renewalCause tells a renewal that stopped from a lease without renewal.
-func (r *run) renewalCause(p histories.Process, from, to int64) Cause {
+// renewalCause tells a renewal that stopped from a lease without renewal, whose
+// worker slept, or whose renewal came too late. from is when the lease was granted
+// or renewed last.
+func (r *run) renewalCause(k *keyed, p histories.Process, from, to int64) Cause {
 	pause := r.pauseOf(p, from, to)
-	if r.renews && (pause == nil || pause.event.Fault != nil && pause.event.Fault.Step == "renewal") {
+	if pause != nil && (pause.event.Fault == nil || pause.event.Fault.Step != "renewal") {
+		return LeaseRanOut
+	}
+	renewed := false
+	for _, op := range k.locks {
+		if op.Call > to {
+			break
+		}
+		if op.F == histories.Extend && op.Process == p {
+			renewed = true
+			if op.Call > from && op.Outcome == histories.OK {
+				return LeaseRanOut // answered too late
+			}
+		}
+	}
+	if renewed || r.renews && pause != nil {
 		return RenewalStopped
 	}
 	return LeaseRanOut
@@ -134,7 +123,7 @@ func (r *run) leaseStory(k *keyed, p histories.Process, confirmed *histories.Op,
 	}
 	s := sprintf("the lease of %s on %s, %s at %s, lasted %s", workerName(p), k.name, verb, moment(confirmed.Return), length(int64(r.spec.TTL)))
 	if pause := r.pauseOf(p, confirmed.Return, now); pause != nil {
-		s += sprintf("; %s", faultStory(pause))
+		s += "; " + r.pauseStory(pause, p)
 	}
 	return s
 }
@@ -153,101 +142,6 @@ func (f *fault) hitsWorker(r *run, p histories.Process) bool {
 		return true
 	}
 	return slices.ContainsFunc(f.event.Targets, hit)
-}
-
-// roleSlack is how much later than it happened a promotion may be recorded:
-// it is seen by looking.
-const roleSlack = int64(500 * time.Millisecond)
-
-// whyForgotten tells why the servers may have forgotten what they knew at
-// from, by the moment to.
-func (r *run) whyForgotten(what string, from, to int64) (Cause, string) {
-	if p := r.promotion(from, to+roleSlack); p != nil {
-		if cut := r.find(histories.Partition, from, to, splitsWorkers); cut != nil && r.serverKill(from, to) == nil {
-			return SplitBrain, sprintf("%s, while %s", faultStory(cut), promotionStory(p))
-		}
-		why := promotionStory(p)
-		if kill := r.serverKill(from, p.Time); kill != nil {
-			why = faultStory(kill) + ", " + why
-		} else if asked := r.find(histories.Failover, from-roleSlack, p.Time, nil); asked != nil {
-			why = faultStory(asked) + ", " + why
-		}
-		return LostAtFailover, sprintf("%s was lost at failover (%s)", what, why)
-	}
-	if p, until := r.twoMasters(from, to); p != nil {
-		why := "the old master went on answering"
-		if until != histories.Never {
-			why += " until " + moment(until)
-		}
-		if cut := r.find(histories.Partition, p.Time, p.Time, splitsWorkers); cut != nil {
-			return SplitBrain, sprintf("%s: %s, %s", faultStory(cut), promotionStory(p), why)
-		}
-		return LostAtFailover, sprintf("%s was lost at failover (%s, %s)", what, promotionStory(p), why)
-	}
-	if kill := r.serverKill(from, to); kill != nil && kill.to <= to {
-		return RestartedEmpty, sprintf("%s and was back at %s without what it had held in memory", faultStory(kill), moment(kill.to))
-	}
-	if skew := r.find(histories.Skew, from, to, nil); skew != nil {
-		return ClockJumped, faultStory(skew)
-	}
-	if evict := r.find(histories.Evict, from, to, nil); evict != nil {
-		return Evicted, faultStory(evict)
-	}
-	return CauseUnknown, ""
-}
-
-// twoMasters is the last promotion before from, if the old master may still
-// have answered at some moment of [from, to]: it was not dead, or had been
-// started again, and had not been made a replica yet. until is when it was.
-func (r *run) twoMasters(from, to int64) (p *histories.Event, until int64) {
-	for _, i := range r.roles {
-		if m := &r.h.Marks[i]; m.Time < from {
-			p = m
-		}
-	}
-	if p == nil {
-		return nil, 0
-	}
-	old := r.masterBefore(p)
-	for i := range r.faults {
-		if f := &r.faults[i]; f.event.F == histories.Kill && f.from < p.Time && f.to > to && slices.Contains(f.event.Targets, old) {
-			return nil, 0 // still dead
-		}
-	}
-	until = int64(histories.Never)
-	for i := range r.h.Marks {
-		m := &r.h.Marks[i]
-		demoted := m.F == histories.Demoted && (old == "" || slices.Contains(m.Targets, old))
-		if m.Time > p.Time && (demoted || m.F == histories.Healthy && m.Error == "") {
-			until = m.Time
-			break
-		}
-	}
-	if until < from {
-		return nil, 0
-	}
-	return p, until
-}
-
-// masterBefore is the master that a promotion replaced: the one promoted last
-// before, else the server that was hit last; "" if neither is told.
-func (r *run) masterBefore(p *histories.Event) string {
-	old := ""
-	for _, f := range r.faults {
-		if f.server && f.from < p.Time && len(f.event.Targets) == 1 {
-			old = f.event.Targets[0]
-		}
-	}
-	for _, i := range r.roles {
-		if m := &r.h.Marks[i]; m.Time < p.Time && len(m.Targets) == 1 {
-			old = m.Targets[0]
-		}
-	}
-	return old
-}
-
-func (r *run) serverKill(from, to int64) *fault {
-	return r.find(histories.Kill, from, to, func(f *fault) bool { return f.server && f.from >= from })
 }
 
 // splitsWorkers reports whether a cut has workers, but not all of them, on one side.
@@ -291,9 +185,9 @@ func (r *run) whyStale(h *hold, w *histories.Op) (Cause, string) {
 	case byNotice:
 		return FailedOpen, sprintf("%s was told at %s that the lock was gone, and went on", workerName(w.Process), moment(h.to))
 	}
-	why := sprintf("its deadline was at %s, its write at %s", moment(h.to), moment(w.Call))
-	if pause := r.pauseOf(w.Process, h.from, w.Call); pause != nil {
-		why += "; " + faultStory(pause)
+	why := sprintf("its deadline was at %s, its write at %s", moment(h.ended()), moment(w.Call))
+	if pause := r.pauseOf(w.Process, h.acquire.Call, w.Call); pause != nil {
+		why += "; " + r.pauseStory(pause, w.Process)
 	}
-	return r.renewalCause(w.Process, h.from, w.Call), why
+	return r.renewalCause(r.keyOf(h.acquire.Key), w.Process, h.from, w.Call), why
 }

@@ -1,6 +1,7 @@
 package checker
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/lockcheck/lockcheck/histories"
@@ -34,6 +35,9 @@ func (r *run) whyOversold(k *keyed, a, b *histories.Op) (Cause, string) {
 			workerName(read.Process), read.Value, moment(read.Return), a.Left, moment(a.Return))
 	}
 	if from, to, ok := r.accesses(a, b); ok {
+		if !r.looked(a) || !r.looked(b) {
+			return NotAtomic, sprintf("%s and %s sold at the same time, %s, and neither took the units that it had counted on in one step", workerName(a.Process), workerName(b.Process), span(from, to))
+		}
 		return NotAtomic, sprintf("%s and %s both looked at the stock before either had changed it, %s", workerName(a.Process), workerName(b.Process), span(from, to))
 	}
 	return CauseUnknown, ""
@@ -62,12 +66,17 @@ func (r *run) whyResumed(sells ...*histories.Op) (Cause, string) {
 	for _, sell := range sells {
 		for h := range r.holdsOf(sell.ID) {
 			if h.resumed != nil {
-				return LeaseRanOut, sprintf("the lease of %s had ended, and its renewal at %s took the lock anew: what it had read before, it wrote then",
+				return LeaseRanOut, sprintf("the lease of %s had ended, and its renewal at %s said ok all the same: what it had read before, it wrote then",
 					workerName(h.worker()), moment(h.resumed.Return))
 			}
 		}
 	}
 	return CauseUnknown, ""
+}
+
+// looked reports whether a sell shows a look at the stock.
+func (r *run) looked(sell *histories.Op) bool {
+	return slices.ContainsFunc(r.steps(sell), func(step *histories.Op) bool { return step.F == histories.Read })
 }
 
 // oldRead is a read of sell b that began after sell a had written, and still

@@ -16,6 +16,10 @@ func TestCausesAreToldWhereTheHistoryHasThem(t *testing.T) {
 		return s.op(0, "acquire", "ok", 0, 4, token("a")).op(1, "acquire", "ok", 400, 406, token("b")).
 			op(0, "release", "fail", 600, 604, token("a"), failed("not the owner")).op(1, "release", "ok", 620, 623, token("b"))
 	}
+	late := func(s *story) *story {
+		s.h.Header.MaxDelay = 1e9
+		return s
+	}
 	for name, c := range map[string]struct {
 		story    *story
 		property Property
@@ -43,8 +47,51 @@ func TestCausesAreToldWhereTheHistoryHasThem(t *testing.T) {
 			DoubleHold, ClockJumped, "the clock of redis-1 jumped by 20s"},
 		"eviction": {twoHold(tell(open)).mark(histories.Nemesis, "evict", 50, targeting("redis-1")),
 			DoubleHold, Evicted, "redis-1 threw keys away"},
-		"nothing happened": {twoHold(tell(open)), DoubleHold, CauseUnknown, ""},
-		"lease":            {twoHold(tell(histories.LockSpec{TTL: 300e6})), DoubleHold, LeaseRanOut, "lasted 300 ms"},
+		"nothing happened":                           {twoHold(tell(open)), DoubleHold, CauseUnknown, "the lease of worker 0 had 9.59 s to go: the service granted it twice, or a third party deleted it"},
+		"nothing happened to a lock without a lease": {twoHold(tell(histories.LockSpec{})), DoubleHold, CauseUnknown, "it cannot end by itself"},
+		"a grant that never was one": {tell(open).op(0, "acquire", "ok", 0, 4, token("a")).op(1, "acquire", "ok", 400, 406, token("b")).
+			op(1, "release", "fail", 420, 423, token("b"), failed("not the owner")).op(0, "release", "ok", 600, 604, token("a")),
+			DoubleHold, CauseUnknown, "its grant never was one"},
+		"promoted after the grant, restarted before it": {twoHold(tell(open)).mark(histories.Nemesis, "kill", 50, targeting("redis-1")).mark(histories.Nemesis, "start", 150, targeting("redis-1")).
+			mark(histories.Nemesis, "promoted", 700, targeting("redis-2")), DoubleHold, RestartedEmpty, "was back at 0.150 s"},
+		"restarted empty, then promoted, both between the grants": {twoHold(tell(open)).mark(histories.Nemesis, "kill", 50, targeting("redis-1")).mark(histories.Nemesis, "start", 150, targeting("redis-1")).
+			mark(histories.Nemesis, "promoted", 300, targeting("redis-2")), DoubleHold, RestartedEmpty, "was back at 0.150 s"},
+		"promoted after the grant, and nothing before it": {twoHold(tell(open)).mark(histories.Nemesis, "promoted", 700, targeting("redis-2")),
+			DoubleHold, CauseUnknown, ""},
+		"promoted before the grant and seen after it: the old master is dead": {twoHold(tell(open)).mark(histories.Nemesis, "kill", 50, targeting("redis-1")).mark(histories.Nemesis, "promoted", 900, targeting("redis-2")),
+			DoubleHold, LostAtFailover, "redis-2 promoted by 0.900 s"},
+		"promoted too late to have been before the grant": {twoHold(tell(open)).mark(histories.Nemesis, "kill", 50, targeting("redis-1")).mark(histories.Nemesis, "promoted", 907, targeting("redis-2")),
+			DoubleHold, FailedOpen, "worker 1 went on at 0.406 s although redis-1 killed"},
+		"its own earlier release": {late(tell(open)).op(0, "acquire", "ok", 0, 1, token("ses#1")).op(0, "release", "info", 2, 100, token("ses#1")).op(0, "acquire", "ok", 103, 104, token("ses#3")).
+			op(1, "acquire", "ok", 130, 131, token("b#4")).op(0, "release", "fail", 150, 151, token("ses#3"), failed("not the owner")),
+			DoubleHold, OwnLateRelease, "a release that worker 0 had sent at 0.002 s, before it took the lock again"},
+		"a release in doubt with another token": {tell(open).op(2, "acquire", "ok", 0, 1, token("c")).op(2, "release", "info", 2, 500, token("c")).op(0, "acquire", "ok", 3, 4, token("a")).op(1, "acquire", "ok", 400, 406, token("b")).op(0, "release", "fail", 600, 601, token("a"), failed("not the owner")),
+			DoubleHold, CauseUnknown, ""},
+		"looks at its own clock, sleeps, then deletes": {tell(histories.LockSpec{TTL: 300e6}).op(2, "acquire", "ok", 0, 1, token("c")).op(2, "release", "ok", 250, 420, token("c")).mark(histories.Nemesis, "pause", 255, targeting("worker-2")).
+			op(0, "acquire", "ok", 310, 311, token("a")).op(1, "acquire", "ok", 421, 423, token("b")).mark(histories.Nemesis, "resume", 418, targeting("worker-2")).op(0, "release", "fail", 500, 501, token("a"), failed("not the owner")),
+			DoubleHold, ReleasedByAnother, "its lease was over at 0.300 s, and the release deleted at 0.420 s or before what worker 0 had held"},
+		"the same while its lease may have been in force": {tell(histories.LockSpec{TTL: 300e6}).op(2, "acquire", "ok", 0, 1, token("c")).op(2, "release", "ok", 250, 420, token("c")).
+			op(0, "acquire", "ok", 290, 291, token("a")).op(1, "acquire", "ok", 421, 423, token("b")).op(0, "release", "fail", 500, 501, token("a"), failed("not the owner")),
+			DoubleHold, CauseUnknown, "no fault was in force"},
+		"a renewal that was answered too late": {tell(histories.LockSpec{TTL: 300e6}).op(0, "acquire", "ok", 0, 4, token("a")).op(0, "extend", "ok", 250, 700, token("a")).op(1, "acquire", "ok", 400, 406, token("b")).op(0, "release", "fail", 800, 804, token("a"), failed("not the owner")),
+			DoubleHold, LeaseRanOut, "lasted 300 ms"},
+		"another worker renews, this one does not": {twoHold(tell(histories.LockSpec{TTL: 300e6})).op(1, "extend", "ok", 410, 412, token("b")),
+			DoubleHold, LeaseRanOut, "lasted 300 ms"},
+		"paused at a step": {tell(withLease).op(0, "sell", "ok", 0, 2100).mark(histories.Nemesis, "pause", 0, targeting("worker-0"), fault(histories.Fault{F: "pause", Step: "before-write"})).
+			op(0, "acquire", "ok", 1, 2, parent(1), until(1000)).op(0, "read", "ok", 300, 302, parent(1)).mark(histories.Nemesis, "resume", 2000, targeting("worker-0")).op(0, "write", "ok", 2020, 2030, parent(1)),
+			StaleWrite, LeaseRanOut, "worker-0 was paused from 0.302 s to 2.00 s"},
+		"written after a deadline that was past at the grant": {tell(withLease).op(0, "sell", "ok", 0, 2100).op(0, "acquire", "ok", 1, 1300, parent(1), until(1000)).op(0, "write", "ok", 1400, 1410, parent(1)),
+			StaleWrite, LeaseRanOut, "its deadline was at 1.00 s"},
+		"a renewal takes the lock anew": {tell(withLease).op(0, "acquire", "ok", 0, 2, until(1000)).op(1, "acquire", "ok", 1005, 1008, until(2005)).op(1, "release", "ok", 1010, 1011).op(0, "extend", "ok", 1500, 1502, until(2500)),
+			LeaseGap, LeaseRanOut, "the renewal took the lock anew instead of failing"},
+		"a renewal prolongs another's": {tell(withLease).op(0, "acquire", "ok", 0, 2, until(1000)).op(1, "acquire", "ok", 1005, 1008, until(2005)).op(0, "extend", "ok", 1500, 1502, until(2500)).op(1, "release", "ok", 1510, 1511),
+			LeaseGap, LeaseRanOut, "the renewal prolonged the lock of worker 1 instead of failing"},
+		"a renewal goes on after its release": {tell(withLease).op(0, "acquire", "ok", 0, 2, until(1000)).op(0, "release", "ok", 10, 12).op(1, "acquire", "ok", 15, 18, until(1015)).op(1, "release", "ok", 20, 21).op(0, "extend", "ok", 30, 32, until(1030)),
+			LeaseGap, RenewedReleased, "worker 0 had released it at 0.010 s, and its renewal went on: it took the lock anew"},
+		"a failover undoes a release": {tell(withLease).op(0, "acquire", "ok", 0, 2, until(1000)).op(0, "release", "ok", 10, 12).op(1, "acquire", "ok", 15, 18, until(1015)).op(1, "release", "ok", 20, 21).
+			mark(histories.Nemesis, "kill", 22, targeting("redis-1")).mark(histories.Nemesis, "promoted", 25, targeting("redis-2")).op(0, "extend", "ok", 30, 32, until(1030)),
+			LeaseGap, LostAtFailover, "that release was lost at failover"},
+		"lease": {twoHold(tell(histories.LockSpec{TTL: 300e6})), DoubleHold, LeaseRanOut, "lasted 300 ms"},
 		"lease, in a pause": {twoHold(tell(histories.LockSpec{TTL: 300e6})).mark(histories.Nemesis, "pause", 50, targeting("worker-0")).mark(histories.Nemesis, "resume", 500, targeting("worker-0")),
 			DoubleHold, LeaseRanOut, "worker-0 was paused from 0.050 s to 0.500 s"},
 		"renewal": {twoHold(tell(histories.LockSpec{TTL: 300e6})).op(0, "extend", "ok", 60, 62, token("a")),
@@ -57,7 +104,7 @@ func TestCausesAreToldWhereTheHistoryHasThem(t *testing.T) {
 			DoubleHold, SharedOwner, `"pod:1"`},
 		"made up": {tell(open).mark(histories.Nemesis, "partition", 50, fault(histories.Fault{From: []string{"worker-1"}, To: []string{"locks"}})).op(0, "acquire", "ok", 0, 4).op(1, "acquire", "ok", 400, 906).op(0, "release", "ok", 1000, 1001),
 			DoubleHold, FailedOpen, "worker 1 went on at 0.906 s although the links of worker-1 with locks were cut off"},
-		"a release in flight": {tell(open).op(2, "acquire", "ok", 0, 1, token("c")).op(2, "release", "info", 2, 500, token("c")).op(0, "acquire", "ok", 3, 4, token("a")).op(1, "acquire", "ok", 400, 406, token("b")).op(0, "release", "fail", 600, 601, token("a"), failed("not the owner")),
+		"a release in flight": {tell(open).op(2, "acquire", "ok", 0, 1, token("x#1")).op(2, "release", "info", 2, 500, token("x#1")).op(0, "acquire", "ok", 3, 4, token("x#2")).op(1, "acquire", "ok", 400, 406, token("b")).op(0, "release", "fail", 600, 601, token("x#2"), failed("not the owner")),
 			DoubleHold, ReleasedByAnother, "may have deleted"},
 		"a foreign release": {tell(histories.LockSpec{TTL: 300e6}).op(2, "acquire", "ok", 0, 1, token("c"), until(300)).op(0, "acquire", "ok", 310, 311, token("a"), until(610)).op(2, "release", "ok", 320, 321, token("c")).op(1, "acquire", "ok", 330, 331, token("b"), until(630)).op(0, "release", "fail", 400, 401, token("a"), failed("not the owner")),
 			DoubleHold, ReleasedByAnother, "worker 2 released at 0.320 s"},
@@ -83,8 +130,11 @@ func TestCausesAreToldWhereTheHistoryHasThem(t *testing.T) {
 			StaleWrite, BeforeCommit, "sent its release at 0.010 s"},
 		"written after notice": {tell(withLease).op(0, "sell", "ok", 0, 100).op(0, "acquire", "ok", 1, 2, parent(1), until(1000)).mark(0, "lost", 10).op(0, "write", "ok", 20, 30, parent(1)),
 			StaleWrite, FailedOpen, "was told at 0.010 s"},
-		"check and act": {tell(histories.LockSpec{None: true}).op(0, "sell", "ok", 0, 50, orderID("a")).op(1, "sell", "ok", 10, 60, orderID("b")),
+		"check and act": {tell(histories.LockSpec{None: true}).op(0, "sell", "ok", 0, 50, orderID("a")).op(0, "read", "ok", 1, 2, parent(1)).op(0, "write", "ok", 40, 41, parent(1)).
+			op(1, "sell", "ok", 10, 60, orderID("b")).op(1, "read", "ok", 11, 12, parent(4)).op(1, "write", "ok", 50, 51, parent(4)),
 			Oversell, NotAtomic, "worker 0 and worker 1 both looked at the stock"},
+		"two sells at once, and no look is recorded": {tell(histories.LockSpec{None: true}).op(0, "sell", "ok", 0, 50, orderID("a")).op(1, "sell", "ok", 10, 60, orderID("b")),
+			Oversell, NotAtomic, "worker 0 and worker 1 sold at the same time"},
 		"tried again": {tell(histories.LockSpec{None: true}).op(0, "sell", "info", 0, 5, orderID("a")).op(0, "sell", "ok", 10, 15, orderID("a")).audit(3000, -1, "a", "a"),
 			DuplicateOrder, RetriedBlind, "op 1 had an unknown outcome"},
 		"acted twice by itself": {tell(histories.LockSpec{None: true}).op(0, "sell", "ok", 0, 5, orderID("a")).audit(3000, -1, "a", "a"),

@@ -42,17 +42,20 @@ type lastHeard struct {
 	confirmed *histories.Op // the last ok acquire or extend; nil if a later acquire may have acted
 	ends      int64         // the latest moment at which it can end
 	until     int64         // the worker's own deadline; Never if none is shown
+	released  *histories.Op // the release that said ok since, if it ended the lease before its time
 }
 
 func (c *lastHeard) see(r *run, op *histories.Op) {
 	switch {
 	case op.F == histories.Release && op.Outcome == histories.OK && c.confirmed != nil:
-		c.ends = min(c.ends, op.Return)
+		if op.Return < c.ends {
+			c.ends, c.released = op.Return, op
+		}
 	case op.F == histories.Release:
 	case op.F == histories.Acquire && op.Outcome == histories.Info:
 		*c = lastHeard{} // what is renewed from now on may be this one
 	case op.Outcome == histories.OK:
-		c.confirmed, c.ends, c.until = op, r.leaseEnd(op), histories.Never
+		c.confirmed, c.ends, c.until, c.released = op, r.leaseEnd(op), histories.Never, nil
 		if op.Until.Known {
 			c.until = op.Until.N
 		}
@@ -107,15 +110,39 @@ func (l *latestHolders) other(p histories.Process) *hold {
 }
 
 func (r *run) leaseGap(k *keyed, c *lastHeard, between *hold, op *histories.Op) {
-	confirmed := c.confirmed
+	confirmed, heard := c.confirmed, *c // c goes on
 	v := Violation{Property: LeaseGap, From: min(c.ends, c.until), To: op.Return, Ops: []int64{op.ID}}
 	r.add(k, v, func(v *Violation) {
 		v.Workers = []histories.Process{op.Process, between.worker()}
-		v.Evidence = evidence(confirmed, between.acquire, between.release, op)
+		v.Evidence = evidence(confirmed, heard.released, between.acquire, between.release, op)
 		v.Summary = sprintf("%s was told at %s that its lease on %s goes on, but it had ended and %s held the lock in between, from %s",
 			workerName(op.Process), moment(op.Return), k.name, workerName(between.worker()), moment(between.from))
 		v.Faults = r.during(confirmed.Call, op.Return)
-		v.Cause = LeaseRanOut
-		v.Because = r.leaseStory(k, op.Process, confirmed, op.Call) + ", and the renewal took the lock anew instead of failing"
+		v.Cause, v.Because = r.whyGap(k, &heard, between, op)
 	})
+}
+
+// whyGap tells how a lease had ended, and what the extend that said ok did: it may
+// have begun a new one, have prolonged another's, or have found what a server
+// remembered of one that was released.
+func (r *run) whyGap(k *keyed, c *lastHeard, between *hold, op *histories.Op) (Cause, string) {
+	if c.released != nil {
+		why := sprintf("%s had released it at %s", workerName(op.Process), moment(c.released.Call))
+		if cause, because := r.whyForgotten("that release", c.released.Call, op.Return); cause != CauseUnknown {
+			return cause, why + ", but " + because
+		}
+		return RenewedReleased, why + ", and its renewal went on: it " + r.didTo(between, op)
+	}
+	return LeaseRanOut, r.leaseStory(k, op.Process, c.confirmed, op.Call) + ", and the renewal " + r.didTo(between, op) + " instead of failing"
+}
+
+// didTo says what an extend did to a lock that another had held since.
+func (r *run) didTo(between *hold, op *histories.Op) string {
+	switch {
+	case between.to >= op.Return && r.oneStore(op.Return):
+		return sprintf("prolonged the lock of %s", workerName(between.worker()))
+	case between.to <= op.Call && between.why == byRelease:
+		return "took the lock anew"
+	}
+	return "took the lock anew, or prolonged another's,"
 }

@@ -160,7 +160,7 @@ func (r *run) staleWrite(k *keyed, h *hold, w *histories.Op) {
 		v.Workers = []histories.Process{w.Process}
 		v.Evidence = evidence(h.acquire, h.release, r.nextGrant(h, w), w)
 		v.Summary = sprintf("%s wrote to %s at %s, %s after its hold on the lock had ended (%s)",
-			workerName(w.Process), k.name, moment(w.Call), length(w.Call-h.to), r.howEnded(h))
+			workerName(w.Process), k.name, moment(w.Call), length(w.Call-h.ended()), r.howEnded(h))
 		v.Faults = r.during(h.from, v.To)
 		v.Cause, v.Because = r.whyStale(h, w)
 	})

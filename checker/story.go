@@ -53,6 +53,20 @@ func faultStory(f *fault) string {
 	return sprintf("%s of %s at %s", m.F, targets(m), at)
 }
 
+// pauseStory is what a pause did to a worker. One that lay in wait at a step took
+// effect when its worker fell silent.
+func (r *run) pauseStory(f *fault, p histories.Process) string {
+	m := f.event
+	if m.Fault == nil || m.Fault.Step == "" || m.Fault.Step == "renewal" {
+		return faultStory(f)
+	}
+	from := max(m.Time, r.lastWord(r.host(p), m.Time, f.to))
+	if f.to == histories.Never {
+		return sprintf("%s was paused at %s", targets(m), moment(from))
+	}
+	return sprintf("%s was paused from %s to %s", targets(m), moment(from), moment(f.to))
+}
+
 func targets(m *histories.Event) string {
 	names := m.Targets
 	if f := m.Fault; len(names) == 0 && f != nil {
