@@ -74,6 +74,9 @@ const timeToBite = time.Second
 // firstEpisode is when a run has warmed up and has grants to lose.
 const firstEpisode = 2 * time.Second
 
+// DefaultInterval is the time between two faults.
+const DefaultInterval = 9 * time.Second
+
 // Plan makes the nemesis' schedule: one episode each interval, its variants
 // in turn, moments jittered by p.Rand. The first variant, the most telling one,
 // comes first; the others in an order of the seed's, since a run may be too short
@@ -101,7 +104,7 @@ func (n Nemesis) Plan(p Params) ([]Episode, error) {
 		p.Rand.Shuffle(len(others), func(i, j int) { others[i], others[j] = others[j], others[i] })
 	}
 	var episodes []Episode
-	interval := cmp.Or(p.Interval, 9*time.Second)
+	interval := cmp.Or(p.Interval, DefaultInterval)
 	for at, i := firstEpisode, 0; at < p.TimeLimit && len(fitting) > 0; at, i = at+interval, i+1 {
 		v := fitting[i%len(fitting)]
 		jitter := time.Duration(p.Rand.Int64N(int64(time.Second)))

@@ -45,8 +45,11 @@ type Cell struct {
 	Levels  map[checker.Level]checker.Outcome `json:"levels,omitempty"`  // the worst of the runs
 	Broken  []checker.Property                `json:"broken,omitempty"`  // properties broken in any run
 	Runs    int                               `json:"runs"`
-	Invalid int                               `json:"invalid"`           // runs that were invalid
-	Unknown int                               `json:"unknown,omitempty"` // runs that were unknown
+	Invalid int                               `json:"invalid"` // runs that were invalid
+	// Stopped: the runs ended when one had shown what there was to show, so
+	// that Invalid of Runs is no rate.
+	Stopped bool `json:"stopped,omitempty"`
+	Unknown int  `json:"unknown,omitempty"` // runs that were unknown
 	// Seed, Folder, Replay and Summary belong to the run that is shown: the
 	// first invalid one, else the first of the worst outcome.
 	Seed    uint64                    `json:"seed,omitempty"`
@@ -142,6 +145,7 @@ func (c Cell) Join(o Cell) Cell {
 	}
 	j := shown
 	j.Runs, j.Invalid, j.Unknown, j.Seconds = c.Runs+o.Runs, c.Invalid+o.Invalid, c.Unknown+o.Unknown, c.Seconds+o.Seconds
+	j.Stopped = c.Stopped || o.Stopped
 	j.Levels = map[checker.Level]checker.Outcome{}
 	for _, part := range []Cell{c, o} {
 		for level, got := range part.Levels {

@@ -25,7 +25,7 @@ func (m Matrix) Text(w io.Writer, style Style) error {
 		m.table(t, designs, block, names)
 	}
 	t.line("")
-	t.para(0, "L lock, U use, B business: the levels broken, in so many of the runs. ok: valid. ?: unknown. –: not applicable. !: not what the design claims.")
+	t.para(0, "L lock, U use, B business: the levels broken, in so many of the runs; at 3: broke by run 3, and no more were made, which is no rate. ok: valid. ?: unknown. –: not applicable. !: not what the design claims.")
 	m.failures(t)
 	m.surprises(t)
 	m.asClaimed(t)
@@ -115,7 +115,7 @@ func (c *Cell) word() string {
 	case c.Outcome == checker.Valid:
 		s = "ok"
 	case c.Outcome == checker.Invalid:
-		s = fmt.Sprintf("%s %d/%d", c.letters(), c.Invalid, c.Runs)
+		s = c.letters() + " " + c.often()
 	default:
 		s = "?"
 	}
@@ -123,6 +123,15 @@ func (c *Cell) word() string {
 		s += " !"
 	}
 	return s
+}
+
+// often is how many of the runs were invalid: "31/100". One run is no rate, and
+// neither are runs that ended at the first invalid one: "at 3".
+func (c *Cell) often() string {
+	if c.Stopped || c.Runs == 1 {
+		return fmt.Sprintf("at %d", c.Runs)
+	}
+	return fmt.Sprintf("%d/%d", c.Invalid, c.Runs)
 }
 
 // letters are the levels broken: "LB".
@@ -179,6 +188,9 @@ func (c Cell) what() string {
 	case c.Error != "":
 		return "could not be run: " + plain(c.Error)
 	case c.Outcome == checker.Invalid:
+		if c.Stopped || c.Runs == 1 {
+			return fmt.Sprintf("%s (broke by run %d, first at seed %d)", properties(c.Broken), c.Runs, c.Seed)
+		}
 		return fmt.Sprintf("%s (%d of %s, first at seed %d)", properties(c.Broken), c.Invalid, plural(c.Runs, "run"), c.Seed)
 	case c.Outcome == checker.Unknown:
 		if c.Unknown < c.Runs {

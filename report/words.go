@@ -172,10 +172,10 @@ func balance(c checker.Counts) string {
 	switch {
 	case c.Had == 0 && c.Sold == 0:
 		return ""
-	case c.Oversold > 0 && c.Sold > c.Had:
+	case c.Oversold > 0 && c.Sold-c.Had == c.Oversold:
 		return fmt.Sprintf("%s: %s more than there were.", s, count(c.Oversold))
 	case c.Oversold > 0:
-		return fmt.Sprintf("%s in all, but on single keys %s more than there were.", s, count(c.Oversold))
+		return fmt.Sprintf("%s: single keys sold %s more than they had, others kept %s.", s, count(c.Oversold), count(c.Had-c.Sold+c.Oversold))
 	}
 	return s + "."
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockcheck/lockcheck/cluster"
@@ -113,8 +114,22 @@ func (c *simulation) buildHomes() {
 	}
 }
 
-// Source is "simulated Redis".
-func (c *simulation) Source() string { return "simulated Redis" }
+// Source names what was simulated: "simulated Redis and MariaDB". A verdict must
+// not seem to come from a server that the design does not use. The queue is a
+// Redis Stream here.
+func (c *simulation) Source() string {
+	t := c.o.Topology
+	var parts []string
+	for _, part := range []struct {
+		name string
+		used bool
+	}{{"Redis", t.Lock != "" || t.Stock || t.Queue || !t.SQL}, {"MariaDB", t.SQL}} {
+		if part.used {
+			parts = append(parts, part.name)
+		}
+	}
+	return "simulated " + strings.Join(parts, " and ")
+}
 
 // Nodes are the servers in the order of their names' numbers.
 func (c *simulation) Nodes() (names []string) {

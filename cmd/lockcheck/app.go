@@ -14,13 +14,16 @@ import (
 
 	"github.com/lockcheck/lockcheck/checker"
 	"github.com/lockcheck/lockcheck/internal/spelling"
+	"github.com/lockcheck/lockcheck/nemesis"
 )
 
-// Exit codes. Over many cells invalid outranks unknown.
+// Exit codes. Over many cells invalid outranks unknown. Unknown is not 2: the
+// runtime of Go ends a program that crashed or ran out of memory with 2, and a
+// CI must not read that as a verdict.
 const (
 	exitValid       = 0
 	exitInvalid     = 1
-	exitUnknown     = 2
+	exitUnknown     = 3
 	exitInterrupted = 130
 	exitUsage       = 254
 	exitBroken      = 255 // lockcheck itself, or its environment
@@ -30,6 +33,21 @@ const (
 type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
+}
+
+// output is standard output. It remembers that something could not be written:
+// a result that is lost on a full disk must not look like one that was empty.
+type output struct {
+	io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.Writer.Write(p)
+	if err != nil && o.err == nil {
+		o.err = err
+	}
+	return n, err
 }
 
 // verb is one word of the command line.
@@ -77,11 +95,18 @@ func hint(err error, format string, args ...any) error {
 
 // run is the program. It returns the exit code.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin, stdout, stderr}
+	out := &output{Writer: stdout}
+	a := &app{stdin, out, stderr}
 	if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
 		args = append([]string{"help"}, args[min(len(args), 1):]...)
 	}
+	if args[0] == "--version" {
+		args = append([]string{"version"}, args[1:]...)
+	}
 	code, err := a.dispatch(ctx, args[0], args[1:])
+	if out.err != nil && err == nil {
+		err = fmt.Errorf("the output is not whole: %w", out.err)
+	}
 	if err == nil {
 		return code
 	}
@@ -143,29 +168,67 @@ func parse(f *pflag.FlagSet, args []string, least, most int) error {
 		if errors.Is(err, pflag.ErrHelp) {
 			return err
 		}
-		return hint(usageError{err}, "lockcheck help %s lists the flags", f.Name())
+		return guessFlag(f, err)
 	}
 	if n := f.NArg(); n < least {
 		return usagef("%s: a file or name is missing", f.Name())
 	} else if n > most {
-		return usagef("%s: %q is one argument too many", f.Name(), f.Arg(most))
+		return guessArgument(f, f.Arg(most))
 	}
 	return nil
+}
+
+// guessFlag names the flag that comes nearest to an unknown one.
+func guessFlag(f *pflag.FlagSet, err error) error {
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		var names []string
+		f.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+		if best := nearest(unknown.GetSpecifiedName(), names); best != "" {
+			return hint(usageError{err}, "did you mean --%s?", best)
+		}
+	}
+	return hint(usageError{err}, "lockcheck help %s lists the flags", f.Name())
+}
+
+// guessArgument says what a word that is one too many was probably meant to be:
+// the value of a flag.
+func guessArgument(f *pflag.FlagSet, word string) error {
+	err := usagef("%s: %q is one argument too many", f.Name(), word)
+	if best := nearest(word, append(designNames(), nemesis.Names()...)); best != "" && f.Lookup("design") != nil {
+		flag := "nemesis"
+		if slices.Contains(designNames(), best) {
+			flag = "design"
+		}
+		return hint(err, "did you mean --%s=%s?", flag, best)
+	}
+	return hint(err, "lockcheck help %s says what it takes", f.Name())
 }
 
 // unknownName says that there is no such thing, and what comes nearest.
 func unknownName(kind, name string, known []string) error {
 	err := usagef("unknown %s %q", kind, name)
+	const few = 6
+	switch best := nearest(name, known); {
+	case best != "":
+		return hint(err, "did you mean %q?", best)
+	case kind == "verb":
+		return hint(err, "lockcheck help lists the verbs")
+	case len(known) <= few:
+		return hint(err, "there is %s", strings.Join(known, ", "))
+	}
+	return hint(err, "lockcheck list shows what there is")
+}
+
+// nearest is the known name that a word was probably meant to be; "" if none
+// comes near.
+func nearest(name string, known []string) string {
 	best, distance := "", min(4, len(name)/2+1)
 	for _, k := range known {
 		if d := spelling.Distance(name, k); d < distance || d == distance && strings.HasPrefix(k, name) {
 			best, distance = k, d
 		}
 	}
-	if best == "" {
-		return hint(err, "lockcheck list shows what there is")
-	}
-	return hint(err, "did you mean %q?", best)
+	return best
 }
 
 // exitOf is the exit code of a verdict.
@@ -181,6 +244,9 @@ func exitOf(o checker.Outcome) int {
 
 // isTerminal reports whether w is one, and a person may want colour.
 func isTerminal(w io.Writer) bool {
+	if o, ok := w.(*output); ok {
+		w = o.Writer
+	}
 	f, ok := w.(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }

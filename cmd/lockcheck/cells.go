@@ -36,6 +36,9 @@ func (f *runFlags) cells() ([]tableCell, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := f.heeded(designs); err != nil {
+		return nil, err
+	}
 	names, err := pickNemeses(f.nemesis)
 	if err != nil {
 		return nil, err
@@ -64,6 +67,36 @@ func (f *runFlags) cells() ([]tableCell, error) {
 		return nil, f.impossible(all[0])
 	}
 	return f.take(all)
+}
+
+// heeded finds settings that were given and that no design named looks at. Of
+// those that only some look at it warns.
+func (f *runFlags) heeded(designs []workload.Design) error {
+	for _, flag := range workload.LockFlags {
+		if !f.set.Changed(flag) {
+			continue
+		}
+		heeds := func(d workload.Design) bool { return d.Heeds(flag) }
+		switch yes := namesOf(designs, heeds); len(yes) {
+		case len(designs):
+		case 0:
+			all := namesOf(workload.Designs(), heeds)
+			return hint(usagef("--%s: %s does not look at it", flag, f.design), "these do: %s", strings.Join(all, ", "))
+		default:
+			f.warnings = append(f.warnings, fmt.Sprintf("of the designs named only these look at --%s: %s", flag, strings.Join(yes, ", ")))
+		}
+	}
+	return nil
+}
+
+func namesOf(designs []workload.Design, which func(workload.Design) bool) []string {
+	var names []string
+	for _, d := range designs {
+		if which(d) {
+			names = append(names, d.Name)
+		}
+	}
+	return names
 }
 
 // impossible says why the only cell cannot be had, and what can.
@@ -308,6 +341,7 @@ func (f *runFlags) runCell(ctx context.Context, p cluster.Provider, c tableCell,
 			continue
 		}
 		if f.enough(r.cell) {
+			r.cell.Stopped = true
 			break
 		}
 	}
@@ -358,7 +392,7 @@ func (r *tableResult) take(j *judged) {
 // claimed to break has broken. On the real cluster --runs is a count.
 func (f *runFlags) enough(c report.Cell) bool {
 	switch {
-	case f.cluster == onDocker:
+	case f.allRuns || f.cluster == onDocker:
 		return false
 	case f.expect == "":
 		return c.Invalid > 0

@@ -47,24 +47,46 @@ func (f *runFlags) matrix(all []tableResult, started time.Time) report.Matrix {
 	}
 	for _, r := range all {
 		m.Cells = append(m.Cells, r.cell)
-		if m.Source == "" && r.shown != nil {
-			m.Source = r.shown.Header.Source
+		if r.shown == nil {
+			continue
+		}
+		switch source := r.shown.Header.Source; {
+		case m.Source == "":
+			m.Source = source
+		case m.Source != source && f.cluster == onSim:
+			m.Source = "simulated servers"
 		}
 	}
 	return m
 }
 
-// print shows one run in full, or a table of cells. Of several runs of one cell,
-// people see one in full with the count; programs get the table.
+// oneRun reports whether a single cell is shown as one run in full. That
+// depends on the flags alone, never on how the runs came out: people see a run
+// with the count, JSON is always the table, JUnit and Markdown are one run where
+// --runs=1 asked for one.
+func (f *runFlags) oneRun() bool {
+	return f.format == "text" || f.format != "json" && f.runs == 1
+}
+
+// inWords says which of several runs is shown, and how many were invalid. Runs
+// that ended at the first invalid one are no rate.
+func (f *runFlags) inWords(r tableResult) string {
+	shown := fmt.Sprintf("run %d, seed %d", r.shown.Header.Seed-f.seed+1, r.shown.Header.Seed)
+	if r.cell.Stopped {
+		return fmt.Sprintf("broke at run %d, which ended the runs (--all-runs makes them all): this is %s", r.cell.Runs, shown)
+	}
+	return fmt.Sprintf("%d of %d runs invalid: this is %s", r.cell.Invalid, r.cell.Runs, shown)
+}
+
+// print shows one run in full, or a table of cells.
 func (a *app) print(f *runFlags, all []tableResult, m report.Matrix) error {
-	if len(all) == 1 && !m.ByClaims && (all[0].cell.Runs <= 1 || f.format == "text") {
+	if len(all) == 1 && !m.ByClaims && f.oneRun() {
 		r := all[0]
 		if r.shown == nil {
 			return nil
 		}
 		if r.cell.Runs > 1 && f.format == "text" {
-			fmt.Fprintf(a.stdout, "run %d of %d, seed %d; %d invalid\n\n",
-				r.shown.Header.Seed-f.seed+1, r.cell.Runs, r.shown.Header.Seed, r.cell.Invalid)
+			fmt.Fprintf(a.stdout, "%s\n\n", f.inWords(r))
 		}
 		return a.show(r.shown.Run, f.format)
 	}

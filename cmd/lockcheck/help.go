@@ -18,7 +18,7 @@ Verbs:
 `
 
 const helpExit = `
-Exit codes: 0 valid, 1 invalid, 2 unknown, 130 interrupted, 254 wrong usage,
+Exit codes: 0 valid, 1 invalid, 3 unknown, 130 interrupted, 254 wrong usage,
 255 lockcheck or its environment broke. Results go to standard output,
 everything else to standard error.
 `

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"runtime/debug"
 	"slices"
@@ -43,6 +44,8 @@ type runFlags struct {
 	shard     string
 	seed      uint64
 	runs      int
+	allRuns   bool
+	warnings  []string
 	measure   bool // bench: the speed of each cell
 	timeLimit time.Duration
 	interval  time.Duration
@@ -90,7 +93,8 @@ func newRunFlags(a *app, verb string) *runFlags {
 	s.StringVar(&f.variant, "variant", "", "play only this variant of the nemesis (lockcheck list NEMESIS)")
 	s.StringVar(&f.cluster, "cluster", onSim, "sim (simulated, virtual time) or docker (real servers)")
 	s.Uint64Var(&f.seed, "seed", 0, "decides everything random (default: a new one, printed first)")
-	s.IntVar(&f.runs, "runs", 0, "runs of a cell, with new seeds, until one is invalid (default: sim 3, or 20 where a design claims to break; docker 1)")
+	s.IntVar(&f.runs, "runs", 0, "runs of a cell, with new seeds; on sim at most so many: the first invalid one ends them (default: sim 3, or 20 where a design claims to break; docker 1)")
+	s.BoolVar(&f.allRuns, "all-runs", false, "make all runs of a cell, however many are invalid: 31 of 100 is a rate (docker does so always)")
 	s.DurationVar(&f.timeLimit, "time-limit", 30*time.Second, "how long faults go on in a run")
 	s.DurationVar(&f.interval, "interval", 0, "between two faults (default 9s)")
 	s.DurationVar(&f.downAfter, "down-after", 0, "how long a master must be silent for Sentinel (default 800ms)")
@@ -124,7 +128,7 @@ func specFlags(s *pflag.FlagSet, w *workload.Spec) {
 	s.DurationVar(&w.Grace, "grace", 0, "after the ttl by which a free lock must be had (default 1s)")
 	s.IntVar(&w.Retries, "retries", 0, "of a busy lock; -1: none (default 3)")
 	s.DurationVar(&w.RetryDelay, "retry-delay", 0, "between two tries (default 50ms)")
-	s.DurationVar(&w.Jitter, "jitter", 0, "at most this much more; -1: none (default 50ms)")
+	s.Var((*noneOrDuration)(&w.Jitter), "jitter", "at most this much more; -1: none (default 50ms)")
 	s.DurationVar(&w.Wait, "wait", 0, "for a busy lock, where tries are not counted (default 2s)")
 	s.DurationVar(&w.Renew, "renew", 0, "between two renewals (default ttl/3)")
 	s.Float64Var(&w.Drift, "drift", 0, "redlock: share of the ttl for clock drift (default 0.01)")
@@ -132,6 +136,31 @@ func specFlags(s *pflag.FlagSet, w *workload.Spec) {
 	s.IntVar(&w.Acks, "acks", 0, "wait-lock: replicas that must have the lock (default 1)")
 	s.DurationVar(&w.AckWait, "ack-wait", 0, "wait-lock: how long WAIT waits (default 100ms)")
 	s.StringVar(&w.Persistence, "persistence", "", "of the lock's servers: none, everysec or always")
+}
+
+// noneOrDuration is a duration for which -1 says none.
+type noneOrDuration time.Duration
+
+func (d *noneOrDuration) String() string {
+	if *d < 0 {
+		return "-1"
+	}
+	return time.Duration(*d).String()
+}
+
+func (*noneOrDuration) Type() string { return "duration" }
+
+func (d *noneOrDuration) Set(s string) error {
+	if s == "-1" {
+		*d = -1
+		return nil
+	}
+	parsed, err := time.ParseDuration(s)
+	if err == nil && parsed < -1 {
+		err = errors.New("want a duration from 1ns, or -1 for none")
+	}
+	*d = noneOrDuration(parsed)
+	return err
 }
 
 // check finds contradictions between flags.
@@ -162,6 +191,8 @@ func (f *runFlags) check() error {
 	case f.interval > 0 && f.timeLimit/f.interval > mostFaults:
 		return usagef("--interval=%v: %d faults in a --time-limit of %v; at most %d, so at least %v",
 			f.interval, f.timeLimit/f.interval, f.timeLimit, mostFaults, f.timeLimit/mostFaults)
+	case math.IsNaN(f.spec.Drift) || f.spec.Drift < 0 || f.spec.Drift >= 1:
+		return usagef("--drift=%v: want a share of the ttl, from 0 to below 1", f.spec.Drift)
 	case f.runs < 0:
 		return usagef("--runs=%d: must not be negative", f.runs)
 	case f.spec.Workers == 1 && f.set.Name() != "bench":
@@ -178,7 +209,7 @@ const mostFaults = 100_000
 func (f *runFlags) checkZeros() (err error) {
 	f.set.Visit(func(flag *pflag.Flag) {
 		switch flag.Name {
-		case "seed", "customers", "max-ops", "shrink-time": // 0 means what it says
+		case "all-runs", "seed", "customers", "max-ops", "shrink-time": // 0 means what it says
 			return
 		case "retries", "jitter":
 			if zero(flag) {
@@ -215,6 +246,9 @@ func (f *runFlags) begin(a *app) error {
 	}
 	f.chooseSeed()
 	fmt.Fprintf(a.stderr, "seed %d\n", f.seed)
+	for _, w := range f.warnings {
+		fmt.Fprintf(a.stderr, "warning: %s\n", w)
+	}
 	return nil
 }
 
@@ -277,7 +311,7 @@ func (f *runFlags) settings() map[string]string {
 	m := map[string]string{}
 	f.set.Visit(func(flag *pflag.Flag) {
 		switch flag.Name {
-		case "design", "nemesis", "seed", "runs", "store", "format", "expect", "shard":
+		case "design", "nemesis", "seed", "runs", "all-runs", "store", "format", "expect", "shard":
 		default:
 			m[flag.Name] = flag.Value.String()
 		}

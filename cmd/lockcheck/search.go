@@ -27,6 +27,9 @@ func runSearch(ctx context.Context, a *app, args []string) (int, error) {
 	if err := parse(f.set, args, 0, 0); err != nil {
 		return 0, err
 	}
+	if *property != "" && !slices.Contains(propertyNames(), *property) {
+		return 0, unknownName("property", *property, propertyNames())
+	}
 	if f.cluster != onSim {
 		return 0, usagef("search runs on the simulated cluster only")
 	}
@@ -55,6 +58,7 @@ type searcher struct {
 	cell     tableCell
 	provider cluster.Provider
 	property checker.Property // that is to be broken; "": any
+	source   string           // of the runs: "simulated Redis"
 }
 
 func (s *searcher) search(ctx context.Context, shrinkTime time.Duration) (int, error) {
@@ -63,12 +67,7 @@ func (s *searcher) search(ctx context.Context, shrinkTime time.Duration) (int, e
 		return 0, err
 	}
 	if found == nil {
-		fmt.Fprintf(s.a.stdout, "no violation of %s × %s in %d runs, seeds %d to %d (simulated Redis)\n",
-			s.cell.design.Name, s.cell.nemesis, tried, s.f.seed, s.f.seed+uint64(max(tried, 1))-1)
-		if ctx.Err() != nil {
-			return exitInterrupted, nil
-		}
-		return exitValid, nil
+		return s.nothing(ctx, tried), nil
 	}
 	fmt.Fprintf(s.a.stderr, "found in run %d of %d, seed %d: %s\n", tried, s.f.runs, found.plan.Spec.Seed, found.Verdict.First().Summary)
 	if s.property == "" {
@@ -80,6 +79,26 @@ func (s *searcher) search(ctx context.Context, shrinkTime time.Duration) (int, e
 	return s.conclude(found)
 }
 
+// nothing says that no run broke, and whether that was all of them.
+func (s *searcher) nothing(ctx context.Context, tried int) int {
+	what := "violation"
+	if s.property != "" {
+		what = string(s.property)
+	}
+	source := ""
+	if s.source != "" {
+		source = " (" + s.source + ")"
+	}
+	text := fmt.Sprintf("no %s of %s × %s in %d runs, seeds %d to %d%s", what,
+		s.cell.design.Name, s.cell.nemesis, tried, s.f.seed, s.f.seed+uint64(max(tried, 1))-1, source)
+	if ctx.Err() != nil {
+		fmt.Fprintf(s.a.stdout, "interrupted after %d of %d runs: %s\n", tried, s.f.runs, text)
+		return exitInterrupted
+	}
+	fmt.Fprintln(s.a.stdout, text)
+	return exitValid
+}
+
 // planned is a judged run with the plan that made it.
 type planned struct {
 	*judged
@@ -88,9 +107,15 @@ type planned struct {
 
 // one runs a plan; nil if it breaks nothing that is looked for.
 func (s *searcher) one(ctx context.Context, p cell.Plan) (*planned, error) {
+	found, _, err := s.try(ctx, p)
+	return found, err
+}
+
+// try is one, and says what the run was made on.
+func (s *searcher) try(ctx context.Context, p cell.Plan) (*planned, string, error) {
 	j, err := runInMemory(ctx, s.provider, p)
 	if err != nil {
-		return nil, fmt.Errorf("seed %d: %w", p.Spec.Seed, err)
+		return nil, "", fmt.Errorf("seed %d: %w", p.Spec.Seed, err)
 	}
 	v := j.Verdict.Violations
 	if s.property != "" { // what is looked for is shown first
@@ -99,9 +124,9 @@ func (s *searcher) one(ctx context.Context, p cell.Plan) (*planned, error) {
 		})
 	}
 	if len(v) == 0 || s.property != "" && v[0].Property != s.property {
-		return nil, nil
+		return nil, j.result.Source, nil
 	}
-	return &planned{j, p}, nil
+	return &planned{j, p}, j.result.Source, nil
 }
 
 func btoi(b bool) int {
@@ -129,8 +154,11 @@ func (s *searcher) firstBroken(ctx context.Context) (*planned, int, error) {
 				if n >= best.Load() || ctx.Err() != nil {
 					return
 				}
-				p, err := s.one(ctx, s.f.plan(s.cell, int(n)))
+				p, source, err := s.try(ctx, s.f.plan(s.cell, int(n)))
 				mu.Lock()
+				if s.source == "" {
+					s.source = source
+				}
 				if p != nil && n < best.Load() {
 					found = p
 					best.Store(n)

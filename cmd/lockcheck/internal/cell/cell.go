@@ -13,9 +13,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math/rand/v2"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/lockcheck/lockcheck/cluster"
@@ -208,10 +208,7 @@ func servers(k env.Kind) int {
 func (r *run) open(out io.Writer, watch []func(histories.Event)) error {
 	h := r.header
 	h.Nemesis, h.Cluster, h.Source, h.Version = r.Nemesis, r.Plan.Cluster, r.result.Source, r.Version
-	h.Seed, h.Settings = r.Spec.Seed, r.Settings
-	if k := r.Spec.PerHost; k > 1 {
-		h.Settings = withSetting(h.Settings, "per-host", strconv.Itoa(k))
-	}
+	h.Seed, h.Settings = r.Spec.Seed, r.inForce()
 	rec, err := histories.NewRecorder(out, h)
 	if err != nil {
 		return err
@@ -225,12 +222,20 @@ func (r *run) open(out io.Writer, watch []func(histories.Event)) error {
 	return nil
 }
 
-func withSetting(settings map[string]string, key, value string) map[string]string {
-	out := map[string]string{key: value}
-	for k, v := range settings {
-		out[k] = v
+// inForce are all settings of the run by name: the workload's with its defaults,
+// the faults', and the flags of the caller that are none of these.
+func (r *run) inForce() map[string]string {
+	settings := maps.Clone(r.Settings)
+	if settings == nil {
+		settings = map[string]string{}
 	}
-	return out
+	maps.Copy(settings, r.header.Settings)
+	settings["time-limit"] = r.TimeLimit.String()
+	settings["interval"] = cmp.Or(r.Interval, r.Spec.Interval(), nemesis.DefaultInterval).String()
+	if r.DownAfter > 0 {
+		settings["down-after"] = r.DownAfter.String()
+	}
+	return settings
 }
 
 // emit takes what the cluster and the workers report. Before the history is
