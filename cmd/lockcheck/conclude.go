@@ -85,7 +85,7 @@ func (a *app) print(f *runFlags, all []tableResult, m report.Matrix) error {
 		if r.shown == nil {
 			return nil
 		}
-		if r.cell.Runs > 1 && f.format == "text" {
+		if f.format == "text" && f.runs != 1 && (r.cell.Runs > 1 || r.cell.Stopped) {
 			fmt.Fprintf(a.stdout, "%s\n\n", f.inWords(r))
 		}
 		return a.show(r.shown.Run, f.format)

@@ -80,6 +80,8 @@ func (r tableResult) word() string {
 		return "not here: " + r.na
 	case r.cell.Runs == 0:
 		return "not run"
+	case r.cell.Stopped:
+		return fmt.Sprintf("broke by run %d, seed %d", r.cell.Runs, r.cell.Seed)
 	case r.cell.Invalid > 0:
 		return fmt.Sprintf("invalid in %d of %d runs, seed %d", r.cell.Invalid, r.cell.Runs, r.cell.Seed)
 	case 0 < r.cell.Unknown && r.cell.Unknown < r.cell.Runs:
