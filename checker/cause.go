@@ -82,7 +82,7 @@ func (k *keyed) confirmed(h *hold, t int64) *histories.Op {
 // whyLeaseEnded tells whether hold h had outlived its lease at t.
 func (r *run) whyLeaseEnded(k *keyed, h *hold, t int64) (Cause, string) {
 	last := k.confirmed(h, t)
-	if r.spec.TTL <= 0 || t < later(last.Call, r.spec.TTL) {
+	if r.spec.TTL <= 0 || t < later(last.Call, r.spec.Lease(last)) {
 		return CauseUnknown, ""
 	}
 	return r.renewalCause(k, h.worker(), last.Call, t), r.leaseStory(k, h.worker(), last, t)
@@ -121,7 +121,7 @@ func (r *run) leaseStory(k *keyed, p histories.Process, confirmed *histories.Op,
 	if confirmed.F == histories.Extend {
 		verb = "renewed last"
 	}
-	s := sprintf("the lease of %s on %s, %s at %s, lasted %s", workerName(p), k.name, verb, moment(confirmed.Return), length(int64(r.spec.TTL)))
+	s := sprintf("the lease of %s on %s, %s at %s, lasted %s", workerName(p), k.name, verb, moment(confirmed.Return), length(int64(r.spec.Lease(confirmed))))
 	if pause := r.pauseOf(p, confirmed.Return, now); pause != nil {
 		s += "; " + r.pauseStory(pause, p)
 	}

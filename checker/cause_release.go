@@ -86,7 +86,8 @@ func (r *run) whyLateDelete(k *keyed, a, b *hold) (Cause, string) {
 		if h == nil || h.from >= a.from {
 			continue
 		}
-		over := later(k.confirmed(h, op.Call).Call, r.spec.TTL)
+		confirmed := k.confirmed(h, op.Call)
+		over := later(confirmed.Call, r.spec.Lease(confirmed))
 		if over > a.acquire.Return {
 			continue // its own lock may have been there to delete
 		}
@@ -113,7 +114,8 @@ func (r *run) nothingKnown(k *keyed, a, b *hold) string {
 	if r.spec.TTL <= 0 {
 		return sprintf("no fault was in force, and the lock of %s has no lease: it cannot end by itself; the service granted it twice, or a third party deleted it", workerName(a.worker()))
 	}
-	left := later(k.confirmed(a, b.from).Call, r.spec.TTL) - b.from
+	confirmed := k.confirmed(a, b.from)
+	left := later(confirmed.Call, r.spec.Lease(confirmed)) - b.from
 	return sprintf("no fault was in force, and the lease of %s had %s to go: the service granted it twice, or a third party deleted it", workerName(a.worker()), length(left))
 }
 
@@ -124,7 +126,7 @@ func (r *run) neverGranted(a, b *hold) *histories.Op {
 	if refused == nil || refused.Outcome != histories.Fail || refused.Error != histories.NotOwner || a.release == nil || a.release.Outcome != histories.OK {
 		return nil
 	}
-	if r.spec.TTL > 0 && refused.Return >= later(b.acquire.Call, r.spec.TTL) || a.release.Return > refused.Call && a.release.Call < b.from {
+	if r.spec.TTL > 0 && refused.Return >= later(b.acquire.Call, r.spec.Lease(b.acquire)) || a.release.Return > refused.Call && a.release.Call < b.from {
 		return nil
 	}
 	return refused

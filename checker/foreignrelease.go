@@ -118,7 +118,7 @@ func (r *run) leaseEnd(op *histories.Op) int64 {
 	if r.spec.TTL <= 0 {
 		return histories.Never
 	}
-	end := later(r.ended(op), r.spec.TTL)
+	end := later(r.ended(op), r.spec.Lease(op))
 	if op.Outcome == histories.Info {
 		end = later(end, r.h.Header.MaxDelay)
 	}

@@ -189,10 +189,18 @@ func (s *lockSweep) excludes(span, n *lockNeed) bool {
 	if s.spec.Reentrant || n.late || !n.within(span) {
 		return false
 	}
-	if n.unknown && s.spec.TTL > 0 && later(n.asked, s.spec.TTL) <= span.acq.Return {
+	if n.unknown && s.spec.TTL > 0 && later(n.asked, n.lease(s.spec)) <= span.acq.Return {
 		return false // it may have been granted first, and the span be the taking again
 	}
-	return s.spec.TTL == 0 || n.latest() < later(span.acq.Call, s.spec.TTL)
+	return s.spec.TTL == 0 || n.latest() < later(span.acq.Call, s.spec.Lease(span.acq))
+}
+
+// lease is how long what was asked for lasts.
+func (n *lockNeed) lease(spec histories.LockSpec) time.Duration {
+	if n.acq == nil {
+		return spec.TTL
+	}
+	return spec.Lease(n.acq)
 }
 
 // ownSpans are each worker's spans that have not ended, the last one on top.

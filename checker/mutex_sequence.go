@@ -163,7 +163,7 @@ func (s *lockSequence) alternating() {
 		case op.F == histories.Release:
 			s.r.hold(s.who, live, op, op.Call, op)
 			live = nil
-		case live != nil && s.r.spec.TTL > 0 && op.Return >= later(live.Call, s.r.spec.TTL):
+		case live != nil && s.r.spec.TTL > 0 && op.Return >= later(live.Call, s.r.spec.Lease(live)):
 			s.r.uncovered = fmt.Errorf("worker %s was granted what it may have let go or may have lost (op %d)", s.who, op.ID)
 			return
 		default:

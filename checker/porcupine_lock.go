@@ -208,7 +208,7 @@ func (m *lockModel) addReleases(s *search, ops []*histories.Op) {
 func (m *lockModel) addAges(s *search) {
 	next := map[histories.Process]*histories.Op{}
 	for i, op := range slices.Backward(m.acquires) {
-		at := later(op.Call, m.spec.TTL)
+		at := later(op.Call, m.spec.Lease(op))
 		if again := next[op.Process]; again != nil && at != histories.Never {
 			s.perhaps(int(op.Process), &lockAct{op: op, kind: lockAge, place: int32(i), doubt: true}, at)
 		}

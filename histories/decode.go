@@ -184,6 +184,8 @@ func (d *decoder) rareField(e *Event, bit fields) bool {
 		return d.bool(&e.Final)
 	case modeField:
 		return d.word(&e.Mode)
+	case ttlField:
+		return d.int(&e.TTL)
 	case errorField:
 		return d.word(&e.Error)
 	case noteField:

@@ -38,6 +38,7 @@ func (e Event) Line() ([]byte, error) {
 	w.flag(`,"replay":true`, e.Replay)
 	w.flag(`,"final":true`, e.Final)
 	w.word(`,"mode":`, e.Mode)
+	w.some(`,"ttl":`, e.TTL)
 	w.word(`,"error":`, e.Error)
 	w.word(`,"proof":`, e.Proof)
 	w.word(`,"note":`, e.Note)

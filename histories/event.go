@@ -226,6 +226,7 @@ type Event struct {
 	Replay   bool   `json:"replay,omitempty"`   // ok because the same order had been taken before
 	Final    bool   `json:"final,omitempty"`    // one of the last attempts, after healing and quiet
 	Mode     string `json:"mode,omitempty"`     // acquire: read or write; absent means write
+	TTL      int64  `json:"ttl,omitempty"`      // ns: the lease that its worker asks for, if that is not the lock's
 	Error    string `json:"error,omitempty"`
 
 	// Orders are the order rows as the store has them, duplicates included, for

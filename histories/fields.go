@@ -27,6 +27,7 @@ const (
 	replayField
 	finalField
 	modeField
+	ttlField
 	errorField
 	ordersField
 	targetsField
@@ -38,7 +39,7 @@ const (
 // fieldNames are the names of the bits of a set.
 var fieldNames = [...]string{
 	"time", "process", "type", "f", "op", "parent", "key", "qty", "order", "customer", "work", "token", "fence", "until", "left", "seen",
-	"value", "replay", "final", "mode", "error", "orders", "targets", "fault", "proof", "note",
+	"value", "replay", "final", "mode", "ttl", "error", "orders", "targets", "fault", "proof", "note",
 }
 
 // byName finds the bit of a name. A map of all would take twice the time of
@@ -77,8 +78,8 @@ const (
 var forms = func() map[string]form {
 	const step, stock = opField | parentField | keyField | finalField, qtyField | orderField | customerField
 	m := map[string]form{
-		Acquire: {asks: step | tokenField | modeField, told: fenceField | untilField},
-		Extend:  {asks: step | tokenField, told: untilField | fenceField},
+		Acquire: {asks: step | tokenField | modeField | ttlField, told: fenceField | untilField},
+		Extend:  {asks: step | tokenField | ttlField, told: untilField | fenceField},
 		Release: {asks: step | tokenField},
 		Break:   {asks: step | tokenField},
 		Sell:    {asks: step | stock | workField, told: leftField | seenField | replayField},

@@ -26,6 +26,8 @@ func (op *Op) contradicted(e *Event) error {
 		return wrong("op %d is completed with qty %d, but was invoked for %s at line %d", id, e.Qty, asked, op.CallLine)
 	case e.Parent != 0 && e.Parent != op.Parent:
 		return wrong("op %d is completed with parent %d, but was invoked with %d at line %d", id, max(e.Parent, 0), max(op.Parent, 0), op.CallLine)
+	case e.TTL != 0 && e.TTL != op.TTL:
+		return wrong("op %d is completed with ttl %d, but was invoked with %d at line %d", id, e.TTL, op.TTL, op.CallLine)
 	case e.Work != 0 && e.Work != op.Work:
 		return wrong("op %d is completed with work %d, but was invoked with %d at line %d", id, e.Work, op.Work, op.CallLine)
 	}

@@ -42,6 +42,15 @@ type LockSpec struct {
 	Fenced    bool          `json:"fenced,omitempty"`    // grants carry fence
 }
 
+// Lease is the lease that an acquire or extend asks for: its own ttl, or the
+// lock's. 0: there is none.
+func (l LockSpec) Lease(op *Op) time.Duration {
+	if op.TTL > 0 {
+		return time.Duration(op.TTL)
+	}
+	return l.TTL
+}
+
 // StockOf is the number of units that a stock key starts with.
 func (h Header) StockOf(key string) int64 {
 	if n, ok := h.Stock[key]; ok {

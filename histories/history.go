@@ -19,6 +19,7 @@ type Op struct {
 	Qty                             int64 // at least 1
 	Work                            int64 // ns
 	Order, Customer, Token, Error   string
+	TTL                             int64  // ns, of an acquire or extend; 0: the lock's own
 	Mode                            string // of an acquire: ReadMode, WriteMode or ""
 	Fence, Until, Left, Seen, Value Num
 	Replay, Final                   bool

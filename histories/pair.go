@@ -70,7 +70,7 @@ func (p *pairer) invoke(e *Event, line int) error {
 		ID: e.Op, Parent: e.Parent, Process: e.Process, F: e.F, Key: e.Key,
 		Call: e.Time, Return: Never, CallLine: line, Outcome: Info,
 		Qty: max(e.Qty, 1), Work: e.Work,
-		Order: e.Order, Customer: e.Customer, Token: e.Token, Mode: e.Mode, Error: e.Error,
+		Order: e.Order, Customer: e.Customer, Token: e.Token, Mode: e.Mode, TTL: e.TTL, Error: e.Error,
 		Fence: e.Fence, Until: e.Until, Left: e.Left, Seen: e.Seen, Value: e.Value,
 		Replay: e.Replay, Final: e.Final, Whole: e.F == Cancel && e.Qty == 0,
 	})

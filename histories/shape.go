@@ -71,6 +71,8 @@ func (e *Event) step(seen fields) error {
 		return wrong("a read that is ok without value")
 	case e.Mode != "" && e.Mode != ReadMode && e.Mode != WriteMode:
 		return wrong("mode is %.40q: want %s or %s", e.Mode, ReadMode, WriteMode)
+	case e.TTL < 0 || seen&ttlField != 0 && e.TTL == 0:
+		return wrong("ttl is %d: want ns above 0, or no ttl where the lock's own counts", e.TTL)
 	}
 	return e.reason()
 }

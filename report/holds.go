@@ -22,7 +22,7 @@ func holdsOf(h *histories.History) []hold {
 	var list []hold
 	for _, b := range checker.Holds(h) {
 		k := hold{Hold: b}
-		if ttl := int64(h.Header.Lock.TTL); ttl > 0 {
+		if ttl := int64(h.Header.Lock.Lease(b.Acquire)); ttl > 0 {
 			last := lastBefore(extends[lockID{b.Acquire.Process, b.Acquire.Key}], b)
 			k.Lease = [2]int64{last.Call + ttl, last.Return + ttl}
 		}

@@ -32,6 +32,7 @@ func (s Spec) check(d Design) error {
 		}
 		return nil
 	}
+	_, leasesErr := s.leases()
 	_, workErr := Durations(s.Work, s.TTL)
 	_, thinkErr := Durations(s.Think, s.TTL)
 	_, qtyErr := Quantities(s.Qty)
@@ -46,7 +47,7 @@ func (s Spec) check(d Design) error {
 		atLeast("batches", int64(s.Batches), 0),
 		atLeast("segments", int64(s.Segments), 1),
 		atLeast("customers", int64(s.Customers), s.leastCustomers()),
-		named("work", workErr), named("think", thinkErr), named("qty", qtyErr),
+		leasesErr, named("work", workErr), named("think", thinkErr), named("qty", qtyErr),
 		positive("time-limit", s.TimeLimit), positive("ttl", s.TTL), positive("grace", s.Grace),
 		positive("retry-delay", s.RetryDelay), positive("wait", s.Wait), positive("renew", s.Renew),
 		positive("ack-wait", s.AckWait),

@@ -56,6 +56,7 @@ type Spec struct {
 	Qty   string `json:"qty,omitempty"`   // Distribution of units; default "1,10%:2"
 
 	TTL        time.Duration `json:"ttl,omitempty"`         // of the lock; default 5 s
+	Leases     string        `json:"leases,omitempty"`      // a mixed fleet: "3s,500ms": worker i has the i-th in turn, TTL is the longest; default: all have TTL
 	Grace      time.Duration `json:"grace,omitempty"`       // after the ttl by which a free lock must be had; default 1 s
 	MaxDelay   time.Duration `json:"max-delay,omitempty"`   // a request may act this long after its time-out; default 5 s
 	Retries    int           `json:"retries,omitempty"`     // of a busy lock; -1: none; default 3
@@ -144,6 +145,7 @@ func (s Spec) or(d Spec) Spec {
 	fill(&s.Think, d.Think)
 	fill(&s.Qty, d.Qty)
 	fill(&s.TTL, d.TTL)
+	fill(&s.Leases, d.Leases)
 	fill(&s.Grace, d.Grace)
 	fill(&s.MaxDelay, d.MaxDelay)
 	fill(&s.Retries, d.Retries)
@@ -189,9 +191,15 @@ func (s Spec) segments() int {
 	return 1
 }
 
-// options are the settings for the lock design. In a Spec 0 is the default
-// and -1 none.
-func (s Spec) options() lock.Options {
+// options are the settings for the lock design of one worker. In a Spec 0 is
+// the default and -1 none.
+func (s Spec) options(worker int) lock.Options {
+	if own := s.lease(worker); own != s.TTL {
+		if s.Renew == s.TTL/3 { // nobody asked for another
+			s.Renew = own / 3
+		}
+		s.TTL = own
+	}
 	return lock.Options{
 		TTL: s.TTL, Retries: max(0, s.Retries), RetryDelay: s.RetryDelay, Jitter: max(0, s.Jitter),
 		Wait: s.Wait, Renew: s.Renew, Drift: s.Drift, Acks: s.Acks, AckWait: s.AckWait,
@@ -208,7 +216,7 @@ func (s Spec) NewLock(e *env.Env) (env.Lock, error) {
 	if d.lock == nil {
 		return nil, nil
 	}
-	return d.lock(e, s.options()), nil
+	return d.lock(e, s.options(e.Worker)), nil
 }
 
 // Topology is what the cluster must have for this Spec.
@@ -251,7 +259,7 @@ func (s Spec) settings() map[string]string {
 		"batches": strconv.Itoa(s.Batches), "segments": strconv.Itoa(s.Segments),
 		"customers": strconv.Itoa(s.Customers),
 		"work":      s.Work, "think": s.Think, "qty": s.Qty,
-		"ttl": s.TTL.String(), "grace": s.Grace.String(), "max-delay": s.MaxDelay.String(),
+		"ttl": s.ttl(), "grace": s.Grace.String(), "max-delay": s.MaxDelay.String(),
 		"retries": strconv.Itoa(s.Retries), "retry-delay": s.RetryDelay.String(), "jitter": s.Jitter.String(),
 		"wait": s.Wait.String(), "renew": s.Renew.String(),
 		"drift": strconv.FormatFloat(s.Drift, 'g', -1, 64), "nodes": strconv.Itoa(s.Nodes),

@@ -62,6 +62,9 @@ func newWorker(s Spec, e *env.Env, w env.Wire) (*worker, error) {
 		k.batch[i] = i % s.segments()
 	}
 	k.till = &stock.Till{Env: e, Initial: s.Stock, Begin: k.record.begin, Note: k.record.note}
+	if s.Leases != "" && !d.NoLease {
+		k.till.TTL = s.lease(e.Worker)
+	}
 	e.Extending, e.Releasing, e.Breaking = k.till.Extending, k.till.Releasing, k.till.Breaking
 	passSteps(e)
 	var err error

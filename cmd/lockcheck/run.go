@@ -124,7 +124,7 @@ func specFlags(s *pflag.FlagSet, w *workload.Spec) {
 	s.StringVar(&w.Think, "think", "", `time between two purchases (default "10ms-50ms")`)
 	s.StringVar(&w.StockOn, "stock-on", "", "own (a Redis of its own), lock (on the lock's master) or sql")
 	s.StringVar(&w.LockKey, "lock-key", "", "grain of the lock: category, sku, user-sku or segment")
-	s.DurationVar(&w.TTL, "ttl", 0, "of the lock (default 5s)")
+	s.Var(leaseFlag{w}, "ttl", "of the lock (default 5s); a mixed fleet: 3s,500ms gives them to the workers in turn")
 	s.DurationVar(&w.Grace, "grace", 0, "after the ttl by which a free lock must be had (default 1s)")
 	s.IntVar(&w.Retries, "retries", 0, "of a busy lock; -1: none (default 3)")
 	s.DurationVar(&w.RetryDelay, "retry-delay", 0, "between two tries (default 50ms)")
@@ -222,6 +222,25 @@ func (f *runFlags) checkZeros() (err error) {
 		}
 	})
 	return err
+}
+
+// leaseFlag is the flag --ttl.
+type leaseFlag struct{ spec *workload.Spec }
+
+var _ pflag.Value = leaseFlag{}
+
+func (f leaseFlag) Set(text string) error { return f.spec.SetTTL(text) }
+func (f leaseFlag) Type() string          { return "durations" }
+
+// String is what was set.
+func (f leaseFlag) String() string {
+	switch {
+	case f.spec == nil || f.spec.TTL == 0:
+		return "0s"
+	case f.spec.Leases != "":
+		return f.spec.Leases
+	}
+	return f.spec.TTL.String()
 }
 
 // zero reports whether a flag is a number or a duration of 0.

@@ -21,6 +21,9 @@ type Till struct {
 	// Initial is the stock of each key at first, which a shop knows.
 	Initial int64
 
+	// TTL is the lease that this worker asks for, if workers differ in that.
+	TTL time.Duration
+
 	// Begin records the invocation of a step and gives its number; end
 	// records how it ended, with the fields of its argument.
 	Begin func(invoke histories.Event) (op int64, end func(histories.Event))
@@ -64,7 +67,7 @@ const remembered = 32
 // it releases, so that the history has an answer and the next customer need
 // not wait for the ttl.
 func (t *Till) Acquire(ctx context.Context, key string) (*Hold, error) {
-	op, end := t.Begin(histories.Event{F: histories.Acquire, Key: key, Parent: t.Sell, Final: t.Final})
+	op, end := t.Begin(histories.Event{F: histories.Acquire, Key: key, Parent: t.Sell, Final: t.Final, TTL: int64(t.TTL)})
 	g := grant{key: key, mark: "#" + strconv.FormatInt(op, 10), sell: t.Sell}
 	t.remember(g)
 	lease, err := t.Lock.Acquire(ctx, key)
@@ -210,7 +213,9 @@ func (h *Hold) Fence() histories.Num {
 
 // Extending is Env.Extending: it records the renewal of a lease of this till.
 func (t *Till) Extending(key, token string) func(until time.Duration, err error) {
-	_, end := t.Begin(t.granted(key, token).event(histories.Extend))
+	extend := t.granted(key, token).event(histories.Extend)
+	extend.TTL = int64(t.TTL)
+	_, end := t.Begin(extend)
 	return func(until time.Duration, err error) {
 		done := ended(err)
 		if err == nil && until > 0 {
