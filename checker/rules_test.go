@@ -145,6 +145,18 @@ func TestRulesAtTheirEdges(t *testing.T) {
 			tell(withLease).op(0, "sell", "ok", 0, 1200, orderID("a"), left(0)).op(0, "acquire", "ok", 1, 2, parent(1), until(1000)).op(0, "write", "ok", 1001, 1100, parent(1)).audit(3000, 0, "a"),
 			map[string]string{"stale-write": "3"},
 		},
+		"stale-write: by a token that was still the newest": {
+			tell(withLease).op(0, "sell", "ok", 0, 1200, orderID("a"), left(0)).op(0, "acquire", "ok", 1, 2, parent(1), until(1000), fence(5)).op(0, "write", "ok", 1001, 1100, parent(1), fence(5)).audit(3000, 0, "a"),
+			valid,
+		},
+		"stale-write: by a token that the store should have known to be old": {
+			tell(withLease).op(0, "sell", "ok", 0, 1200, orderID("a"), left(0)).op(0, "acquire", "ok", 1, 2, parent(1), until(1000), fence(5)).op(1, "acquire", "ok", 1001, 1002, until(2000), fence(6)).op(0, "write", "ok", 1003, 1100, parent(1), fence(5)).audit(3000, 0, "a"),
+			map[string]string{"stale-write": "4"},
+		},
+		"stale-write: by the token of another grant": {
+			tell(withLease).op(0, "sell", "ok", 0, 1200, orderID("a"), left(0)).op(0, "acquire", "ok", 1, 2, parent(1), until(1000), fence(5)).op(0, "write", "ok", 1001, 1100, parent(1), fence(4)).audit(3000, 0, "a"),
+			map[string]string{"stale-write": "3"},
+		},
 		"stale-write: the lease was renewed": {
 			tell(withLease).op(0, "sell", "ok", 0, 1200, orderID("a"), left(0)).op(0, "acquire", "ok", 1, 2, parent(1), until(1000)).op(0, "extend", "ok", 900, 910, until(1900)).op(0, "write", "ok", 1001, 1100, parent(1)).audit(3000, 0, "a"),
 			valid,

@@ -1,6 +1,9 @@
 package checker
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/lockcheck/lockcheck/histories"
 )
 
@@ -13,7 +16,8 @@ import (
 // that sell. It is stale if none of these is believed any more at its
 // invocation, and one has ended by release, notice or deadline. A death does
 // not count: the moment of a kill is taken before it is sent, so a worker may
-// write a little later. A write that the store refused is a design that works.
+// write a little later. A write that the store refused is a design that works,
+// and so is one that it took by a fencing token that was still the newest.
 func (r *run) staleWrites(k *keyed) {
 	if r.spec.None {
 		return
@@ -150,7 +154,21 @@ func (r *run) holdsOf(sell int64) func(func(*hold) bool) {
 	}
 }
 
+// guarded reports whether the store took a late write by its fencing token,
+// and nobody had been granted the lock since: the token, not the belief, is what
+// such a write needs, and it was still the newest.
+//
+//	A (5)  [═══ until)        write 5 ── ok      right: 5 is the newest
+//	A (5)  [═══ until)        write 5 ── ok      stale: the store should have
+//	B (6)             [══════════                known 6
+func (r *run) guarded(h *hold, w *histories.Op) bool {
+	return w.Fence.Known && w.Fence == h.acquire.Fence && r.nextGrant(h, w) == nil
+}
+
 func (r *run) staleWrite(k *keyed, h *hold, w *histories.Op) {
+	if r.guarded(h, w) {
+		return
+	}
 	to := w.Return
 	if w.Outcome == histories.Info {
 		to = w.Call
@@ -179,9 +197,14 @@ func (r *run) howEnded(h *hold) string {
 // nextGrant is the acquire of another worker that was granted between the end
 // of a hold and a write: it makes a stale write plain, but need not exist.
 func (r *run) nextGrant(h *hold, w *histories.Op) *histories.Op {
-	k := r.keyOf(h.acquire.Key)
-	for i := range k.holds {
-		if x := &k.holds[i]; x.from >= h.to && x.from <= w.Call && x.worker() != h.worker() {
+	holds := r.keyOf(h.acquire.Key).holds
+	from, _ := slices.BinarySearchFunc(holds, h.to, func(x hold, t int64) int { return cmp.Compare(x.from, t) })
+	for i := range holds[from:] {
+		x := &holds[from+i]
+		switch {
+		case x.from > w.Call:
+			return nil
+		case x.worker() != h.worker():
 			return x.acquire
 		}
 	}

@@ -45,10 +45,16 @@ type Options struct {
 type Effect struct {
 	Targets []string // roles resolved to names
 	Proof   string   // what showed that it bit: "redis-1 does not answer PING (timeout)"
+	// At is when a worker came to the step at which it was paused; 0 for
+	// faults that wait for nobody.
+	At time.Duration
 }
 
 // ErrUnavailable says that this cluster cannot have that fault, and why.
 var ErrUnavailable = errors.New("fault not available here")
+
+// ErrDelayStep refuses a delay that does not say of what.
+var ErrDelayStep = fmt.Errorf("%w: a delay needs a step, such as \"commit\"", ErrUnavailable)
 
 // Cluster is one set of servers and workers for the length of one cell.
 // Hosts of workers are named worker-0, worker-1, … by their first worker.

@@ -63,6 +63,7 @@ var Catalogue = []Nemesis{
 		Summary: "freeze a worker inside its critical section beyond the ttl, between two commands, its renewals only, its work only, or a server",
 		Variants: []Variant{
 			{Name: "pause-holder", Summary: "the holder is frozen in its critical section for 1.3 ttl", Plan: pauseHolder},
+			{Name: "pause-before-write", Summary: "a worker is frozen between its look at the deadline and its write, for 1.3 ttl", Fits: writesUnderLock, Plan: pauseBeforeWrite},
 			{Name: "pause-renewals", Summary: "only the holder's renewals stop, for 1.3 ttl", Fits: renews, Plan: pauseRenewals},
 			{Name: "pause-work", Summary: "only the holder's work stands still, for 2.2 ttl: its renewals go on", Fits: renews, Plan: pauseWork},
 			{Name: "pause-between-steps", Summary: "a worker is frozen between two commands of its for 1.3 ttl", Fits: hasSteps, Plan: pauseBetweenSteps},
@@ -138,6 +139,7 @@ func hasLease(p Params) bool           { return p.TTL > 0 }
 func canCrash(p Params) bool           { return len(p.Crashes) > 0 }
 func hasSQL(p Params) bool             { return p.SQL }
 func takesLock(p Params) bool          { return p.Servers > 0 && !p.Lockless }
+func writesUnderLock(p Params) bool    { return p.WritesUnderLock }
 func writesRedis(p Params) bool        { return p.WritesRedis }
 func hasSteps(p Params) bool           { return len(p.Steps) > 0 }
 func hasSentinels(p Params) bool       { return p.Sentinels }

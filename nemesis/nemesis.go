@@ -31,17 +31,21 @@ type Params struct {
 	TTL       time.Duration // of the design's lock; 0: it has none
 	LongWork  time.Duration // the shortest of the long critical sections: what aimed faults wait for
 	Workers   int
-	Servers   int      // of the lock service, named redis-1 …; 0: none
-	Replicas  bool     // the lock service has replicas and fails over
-	SQL       bool     // there is a SQL server
-	Lockless  bool     // the design takes no lock: faults aim at sales
-	Renews    bool     // its lock is renewed in the background
-	Sentinels bool     // sentinels watch the lock service
-	Nodes     []string // names of all servers
-	Places    []string // all places between the design's commands that are known
-	Steps     []string // places between the design's commands where a crash tells most
-	Crashes   []string // places where it is to be crashed
-	Waits     bool     // a grant waits for a replica: cutting all of them off stops the grants
+	Servers   int  // of the lock service, named redis-1 …; 0: none
+	Replicas  bool // the lock service has replicas and fails over
+	SQL       bool // there is a SQL server
+	Lockless  bool // the design takes no lock: faults aim at sales
+	Renews    bool // its lock is renewed in the background
+
+	// WritesUnderLock says that a sale passes the step before-write while it
+	// holds the lock.
+	WritesUnderLock bool
+	Sentinels       bool     // sentinels watch the lock service
+	Nodes           []string // names of all servers
+	Places          []string // all places between the design's commands that are known
+	Steps           []string // places between the design's commands where a crash tells most
+	Crashes         []string // places where it is to be crashed
+	Waits           bool     // a grant waits for a replica: cutting all of them off stops the grants
 	// WritesRedis: its sales change the stock by a recorded write to a Redis.
 	WritesRedis bool
 	Only        string // play only the variant of this name, for nemeses that have several

@@ -18,7 +18,7 @@ import (
 func params(seed uint64) Params {
 	return Params{
 		TimeLimit: 30 * time.Second, TTL: 5 * time.Second, LongWork: 2 * time.Second,
-		Workers: 10, Servers: 3, Replicas: true, SQL: true, Renews: true, Sentinels: true, WritesRedis: true, Steps: []string{"before-expire"}, Crashes: []string{"before-expire"}, Rand: rand.New(rand.NewPCG(seed, 1)),
+		Workers: 10, Servers: 3, Replicas: true, SQL: true, Renews: true, Sentinels: true, WritesRedis: true, WritesUnderLock: true, Steps: []string{"before-expire"}, Crashes: []string{"before-expire"}, Rand: rand.New(rand.NewPCG(seed, 1)),
 	}
 }
 
@@ -122,6 +122,7 @@ type script struct {
 	recorded []histories.Event
 	refuse   string        // a fault that cannot be had
 	takes    time.Duration // to inject a fault
+	later    time.Duration // when it takes effect, if it waits for a worker
 }
 
 func (s *script) Now() time.Duration { return s.now }
@@ -159,18 +160,33 @@ func (s *script) next(end time.Duration) bool {
 	return true
 }
 
-func (s *script) Inject(ctx context.Context, f histories.Fault) ([]string, string, error) {
+func (s *script) Inject(ctx context.Context, f histories.Fault) (Effect, error) {
 	if err := s.Sleep(ctx, s.takes); err != nil {
-		return nil, "", err
+		return Effect{}, err
 	}
 	s.injected = append(s.injected, f)
 	if f.F == s.refuse {
-		return nil, "", errors.New("not here")
+		return Effect{}, errors.New("not here")
 	}
-	return f.Targets, "it bit", nil
+	return Effect{Targets: f.Targets, Proof: "it bit", At: s.later}, nil
 }
 
 func (s *script) Record(e histories.Event) { s.recorded = append(s.recorded, e) }
+
+// What waited at a step is recorded with the moment at which a worker came there.
+func TestAFaultThatWaitedIsRecordedWhenItTookEffect(t *testing.T) {
+	for later, want := range map[time.Duration]time.Duration{0: time.Second, 4 * time.Second: 4 * time.Second} {
+		w := &script{watch: &Watch{}, later: later}
+		pause := step(histories.Fault{F: histories.Pause, Targets: []string{"worker-1"}, Step: "before-write"})
+		sched := Schedule{Format: Format, Episodes: []Episode{{Name: "e", At: time.Second, Steps: []Step{pause}}}}
+		if err := Run(t.Context(), w, sched, w.watch, 20*time.Second); err != nil {
+			t.Fatal(err)
+		}
+		if got := time.Duration(w.recorded[0].Time); got != want {
+			t.Errorf("a pause that took effect at %v is recorded at %v, want %v", later, got, want)
+		}
+	}
+}
 
 func at(d time.Duration, e histories.Event) histories.Event {
 	e.Time = int64(d)

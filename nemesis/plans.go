@@ -254,6 +254,17 @@ func pauseBetweenSteps(p Params) []Step {
 	}
 }
 
+// pauseBeforeWrite freezes a worker that has looked at its deadline and is
+// about to send its write. When it goes on, its lease has ended, whatever was
+// renewed; nothing but the store can stop the write.
+func pauseBeforeWrite(p Params) []Step {
+	worker := fmt.Sprintf("worker-%d", p.Rand.IntN(max(p.Workers, 1)))
+	return []Step{
+		step(histories.Fault{F: histories.Pause, Targets: []string{worker}, Step: "before-write"}),
+		after(p.lease()*13/10, histories.Fault{F: histories.Resume, Targets: []string{worker}}),
+	}
+}
+
 func pauseServer(p Params) []Step {
 	target := p.server()
 	return []Step{

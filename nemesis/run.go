@@ -18,10 +18,15 @@ type World interface {
 	// Await waits until ready, which is looked at after each event; false
 	// after limit.
 	Await(ctx context.Context, limit time.Duration, ready func() bool) bool
-	// Inject does the fault and answers whom it hit (roles resolved) and what
-	// showed that it bit.
-	Inject(ctx context.Context, f histories.Fault) (targets []string, proof string, err error)
+	Inject(ctx context.Context, f histories.Fault) (Effect, error)
 	Record(histories.Event)
+}
+
+// Effect is what became of a fault.
+type Effect struct {
+	Targets []string      // the servers and workers that it hit, roles resolved
+	Proof   string        // the evidence that it took effect
+	At      time.Duration // when it took effect, if that was later than it was asked for: at a step; else 0
 }
 
 // Run plays a schedule until the moment until, when it leaves the rest (the
@@ -97,13 +102,18 @@ func (p player) await(ctx context.Context, t Trigger) *histories.Event {
 }
 
 // inject does one fault and records it. The recorded time is taken before the
-// fault is sent: a worker that is killed certainly believed nothing later.
+// fault is sent: a worker that is killed certainly believed nothing later. A
+// fault that waited for a worker at a step is recorded with the moment at which
+// the worker came there.
 func (p player) inject(ctx context.Context, episode string, f histories.Fault, aim *histories.Event) error {
 	f.Targets = resolve(f.Targets, aim)
 	f.From, f.To = resolve(f.From, aim), resolve(f.To, aim)
 	event := histories.Event{Time: int64(p.Now()), Process: histories.Nemesis, Type: histories.Info, F: f.F, Fault: &f, Note: episode}
-	targets, proof, err := p.Inject(ctx, f)
-	event.Targets, event.Proof = targets, proof
+	effect, err := p.Inject(ctx, f)
+	event.Targets, event.Proof = effect.Targets, effect.Proof
+	if effect.At > 0 {
+		event.Time = int64(effect.At)
+	}
 	if err != nil {
 		event.Error = err.Error()
 		err = fmt.Errorf("%s %s: %w", f.F, strings.Join(append(f.Targets, f.From...), " "), err)

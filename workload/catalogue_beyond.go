@@ -55,8 +55,11 @@ var beyond = []Design{
 		Summary:  "a lock with a deadline that is looked at, and a write on condition",
 		Topology: onSentinel, on: onOwnOnly, Defaults: stockService,
 		Marks: writesOnce,
-		Lock:  histories.LockSpec{Deadline: true}, Claims: businessHolds(shownLease), Control: true,
-		lock: lock.NewDeadlined, sale: stock.Careful, docs: []string{"Deadlined", "Careful"},
+		Lock:  histories.LockSpec{Deadline: true}, Control: true,
+		// A worker that is frozen between its look and its write writes late if
+		// nobody has sold meanwhile: stale, and harmless.
+		Claims: but(businessHolds(shownLease), map[string]Claim{"pause": {MayBreak, MayBreak, Holds}}),
+		lock:   lock.NewDeadlined, sale: stock.Careful, docs: []string{"Deadlined", "Careful"},
 	},
 	{
 		Name: "fenced-redis", Origin: "beyond the articles",
@@ -204,7 +207,8 @@ var knownBad = []Design{
 		Lock:     histories.LockSpec{Deadline: true},
 		// Wherever a lease ends by itself, its worker believes for a while longer.
 		Claims: but(everywhere(Claim{MayBreak, Holds, MayBreak}), map[string]Claim{
-			"none":    allHold, // no lease ends by itself
+			"none":    allHold,                      // no lease ends by itself
+			"pause":   {MayBreak, Breaks, MayBreak}, // between the look at the deadline and the write
 			"restart": {Breaks, Holds, MayBreak},
 			"clock":   {Breaks, Holds, MayBreak},
 		}),

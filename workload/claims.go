@@ -169,7 +169,7 @@ var ofMajority = map[string]Claim{
 	"kill":      {MayBreak, Holds, MayBreak}, // one server of five, back without the key: enough where it was a bare majority
 	"restart":   {Breaks, Holds, MayBreak},   // a majority comes back without the key
 	"partition": allHold,                     // workers cut off get no majority
-	"pause":     {Holds, Holds, MayBreak},    // between the look at the deadline and the write
+	"pause":     {Holds, Breaks, Breaks},     // between the look at the deadline and the write
 	"clock":     {Breaks, Holds, MayBreak},   // a majority ends leases early
 	"loss":      allHold,
 	"crash":     {Holds, Holds, MayBreak},    // units without an order leak

@@ -58,6 +58,7 @@ func (c *cell) ambushWorkers(ctx context.Context, f histories.Fault, t *targets)
 	}
 	name := cluster.HostName(laid[first.Hit])
 	struck := c.hostOf(laid[first.Hit])
+	t.at = first.At
 	if f.F == histories.Crash || f.F == histories.Pause {
 		t.addHost(struck, struck.workers...)
 	}

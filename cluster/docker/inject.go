@@ -40,7 +40,11 @@ func (c *cell) Inject(ctx context.Context, f histories.Fault) (cluster.Effect, e
 	}
 	c.markHurt(t.nodes)
 	proof, err := c.hurt(ctx, f, &t)
-	return cluster.Effect{Targets: t.names(), Proof: proof}, err
+	effect := cluster.Effect{Targets: t.names(), Proof: proof}
+	if f.F == histories.Pause {
+		effect.At = t.at
+	}
+	return effect, err
 }
 
 // hurt does one fault to its targets. What waits for a step narrows them down
@@ -66,7 +70,12 @@ func (c *cell) hurt(ctx context.Context, f histories.Fault, t *targets) (proof s
 		return c.resume(ctx, *t)
 	case histories.Loss:
 		return c.ambushWorkers(ctx, f, t)
-	case histories.Crash, histories.Delay:
+	case histories.Delay:
+		if f.Step == "" {
+			return "", cluster.ErrDelayStep
+		}
+		return c.ambushWorkers(ctx, f, t)
+	case histories.Crash:
 		if f.Step == "" {
 			return c.kill(ctx, f, *t)
 		}

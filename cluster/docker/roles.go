@@ -18,6 +18,8 @@ type targets struct {
 	nodes   []*node
 	hosts   []*host
 	workers []int // on hosts, those meant
+
+	at time.Duration // when the first of them came to a step where a fault waited
 }
 
 func (t targets) names() []string {

@@ -164,20 +164,12 @@ func (c *simulation) evict(_ context.Context, h *hit) error {
 	return nil
 }
 
-// delay makes a step of workers, or without a step the links of machines,
-// slower until it is healed.
-func (c *simulation) delay(ctx context.Context, h *hit) error {
-	if h.Step != "" {
-		h.rule = c.addRule(h)
-		return nil
+// delay makes a step of workers slower until it is healed.
+func (c *simulation) delay(_ context.Context, h *hit) error {
+	if h.Step == "" {
+		return cluster.ErrDelayStep
 	}
-	for _, t := range h.targets {
-		for _, other := range c.net.hosts {
-			if other != t.machine() && !other.safe {
-				c.net.link(t.machine(), other).slow = h.For
-			}
-		}
-	}
+	h.rule = c.addRule(h)
 	return nil
 }
 

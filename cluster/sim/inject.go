@@ -61,6 +61,9 @@ func (c *simulation) Inject(ctx context.Context, f histories.Fault) (cluster.Eff
 	if err == nil {
 		effect.Proof = kind.proof(c, ctx, h)
 	}
+	if f.F == histories.Pause && h.rule != nil {
+		effect.At = h.rule.at
+	}
 	if f.Step != "" && (f.F == histories.Crash || f.F == histories.Loss) {
 		effect.Targets = nil // what happened is an event of its own, at its own time
 	}

@@ -32,8 +32,7 @@ type host struct {
 type link struct {
 	base    time.Duration // latency without jitter
 	cut     bool
-	loss    float64 // share of packets lost, to be sent again
-	slow    time.Duration
+	loss    float64   // share of packets lost, to be sent again
 	held    []*packet // sent into a cut, in order
 	dropped int       // packets that were lost at least once
 }
@@ -99,7 +98,7 @@ func (n *network) newLink() *link {
 func (n *network) link(from, to *host) *link { return n.links[from.index][to.index] }
 
 func (n *network) latency(l *link) time.Duration {
-	return l.base + l.slow + time.Duration(n.rand.Int64N(int64(jitter)))
+	return l.base + time.Duration(n.rand.Int64N(int64(jitter)))
 }
 
 // send puts a packet on its way. Packets of one connection and direction
@@ -189,7 +188,7 @@ func (n *network) cut(from, to *host) { n.link(from, to).cut = true }
 // mend opens a link again. What TCP holds for it is sent again when the
 // sender's timer next goes off, or the connection is found to be lost.
 func (n *network) mend(l *link) {
-	l.loss, l.slow = 0, 0
+	l.loss = 0
 	if !l.cut {
 		return
 	}

@@ -49,7 +49,7 @@ func (c *simulation) condition(h *hit) condition {
 			was.skewed++
 		}
 		for _, to := range c.net.hosts {
-			if l := c.net.link(from, to); l.cut || l.loss > 0 || l.slow > 0 {
+			if l := c.net.link(from, to); l.cut || l.loss > 0 {
 				was.hurt = append(was.hurt, [2]*host{from, to})
 			}
 		}
@@ -275,24 +275,10 @@ func evicted(targets []target) int {
 
 // proveDelay waits a while for a worker that is delayed.
 func (c *simulation) proveDelay(ctx context.Context, h *hit) string {
-	if h.Step == "" {
-		return c.proveSlow(ctx, h)
-	}
 	if h.rule == nil || !c.Await(ctx, ambushTime, func() bool { return h.rule.bitten != nil }) {
 		return ""
 	}
 	return fmt.Sprintf("%s waited at %s", h.rule.bitten.name, h.Step)
-}
-
-func (c *simulation) proveSlow(ctx context.Context, h *hit) string {
-	return h.each(func(_ int, t target) string {
-		for _, l := range c.net.links[t.machine().index] {
-			if l.slow >= h.For && h.For > 0 {
-				return fmt.Sprintf("answers %v later", l.slow)
-			}
-		}
-		return ""
-	})
 }
 
 func (c *simulation) proveHealed(ctx context.Context, h *hit) string {

@@ -14,7 +14,8 @@ import (
 type rule struct {
 	histories.Fault
 	targets []target
-	bitten  *worker // who reached the step first
+	bitten  *worker       // who reached the step first
+	at      time.Duration // when
 }
 
 // ambushTime is how long a crash or a pause waits for a worker to reach its
@@ -57,7 +58,7 @@ func (w *worker) step(ctx context.Context, name string) error {
 		if r.F != histories.Delay && r.bitten != nil {
 			continue
 		}
-		r.bitten = w
+		r.bitten, r.at = w, c.Now()
 		if err := w.struck(ctx, r); err != nil {
 			return err
 		}

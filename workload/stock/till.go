@@ -147,21 +147,23 @@ func (t *Till) Work(ctx context.Context, p Purchase) error {
 }
 
 // Write changes stock by f, which answers what is left, and records that.
-// The invocation is recorded before check is asked: a worker that is paused
-// between its look at the deadline and its write has begun in time, and a
-// look that comes too late is a write that failed.
+// The invocation is recorded right before the request is sent. What lies
+// between the look at the deadline (check) and the request is the gap that no
+// lease closes, and a nemesis may wait in it:
+//
+//	check: 2 s to go ── before-write: frozen for 3 s ── write sent, 1 s too late
+//
+// A look that comes too late leaves no write in the history.
 func (t *Till) Write(ctx context.Context, e histories.Event, check func() error, f func() (left histories.Num, err error)) (histories.Num, error) {
-	end := t.Writing(e)
 	if check != nil {
 		if err := check(); err != nil {
-			end(histories.Num{}, untouched(err))
 			return histories.Num{}, untouched(err)
 		}
 	}
 	if err := t.Step(ctx, "before-write"); err != nil {
-		end(histories.Num{}, untouched(err))
 		return histories.Num{}, untouched(err)
 	}
+	end := t.Writing(e)
 	left, err := f()
 	end(left, err)
 	return left, err

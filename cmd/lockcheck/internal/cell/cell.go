@@ -146,8 +146,9 @@ func (r *run) params() nemesis.Params {
 		TTL: lock.TTL, LongWork: r.Spec.LongWork(), Lockless: lock.None, Waits: design.Waits, Renews: design.Renews, Steps: design.Steps, Crashes: design.CrashSteps(), Workers: r.Spec.Workers,
 		Servers: servers(topology.Lock), Replicas: topology.Lock == env.Sentinel || topology.Lock == env.RedisCluster,
 		Sentinels: topology.Lock == env.Sentinel, SQL: topology.SQL,
-		WritesRedis: !topology.SQL && slices.Contains(design.SalesPass(), "before-write"),
-		Nodes:       nodes(topology), Places: places(design, topology),
+		WritesUnderLock: !lock.None && slices.Contains(design.SalesPass(), "before-write"),
+		WritesRedis:     !topology.SQL && slices.Contains(design.SalesPass(), "before-write"),
+		Nodes:           nodes(topology), Places: places(design, topology),
 		Rand: rand.New(rand.NewPCG(r.Spec.Seed, nemesisStream)),
 	}
 }

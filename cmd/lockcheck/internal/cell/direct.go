@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/nemesis"
 	"github.com/lockcheck/lockcheck/workload"
@@ -127,24 +126,9 @@ func (w world) Await(ctx context.Context, limit time.Duration, ready func() bool
 
 func (w world) Record(e histories.Event) { w.recorder.Record(e) }
 
-func (w world) Inject(ctx context.Context, f histories.Fault) ([]string, string, error) {
-	for _, names := range []*[]string{&f.Targets, &f.From, &f.To} {
-		*names = w.hosts(*names)
-	}
+func (w world) Inject(ctx context.Context, f histories.Fault) (nemesis.Effect, error) {
 	effect, err := w.cluster.Inject(ctx, f)
-	return effect.Targets, effect.Proof, err
-}
-
-// hosts puts the host in place of a worker: several workers may share one.
-func (w world) hosts(names []string) []string {
-	per := max(w.Spec.PerHost, 1)
-	out := slices.Clone(names)
-	for i, name := range out {
-		if n, ok := workerNumber(name); ok {
-			out[i] = cluster.HostName(n - n%per)
-		}
-	}
-	return out
+	return nemesis.Effect(effect), err
 }
 
 func workerNumber(name string) (int, bool) {
