@@ -25,6 +25,7 @@ var ErrFormat = errors.New("not a result of lockcheck, or of another version")
 type Document struct {
 	Format      string            `json:"format"` // VerdictFormat
 	Lockcheck   string            `json:"lockcheck,omitempty"`
+	File        string            `json:"file,omitempty"` // where several histories were judged
 	Design      string            `json:"design,omitempty"`
 	Nemesis     string            `json:"nemesis,omitempty"`
 	Workload    string            `json:"workload,omitempty"`
@@ -48,7 +49,7 @@ func JSON(w io.Writer, r Run) error { return encode(w, document(r)) }
 func document(r Run) Document {
 	h := r.Header
 	d := Document{
-		Format: VerdictFormat, Lockcheck: h.Version, Design: h.Design, Nemesis: h.Nemesis, Workload: h.Workload,
+		Format: VerdictFormat, Lockcheck: h.Version, File: r.File, Design: h.Design, Nemesis: h.Nemesis, Workload: h.Workload,
 		Cluster: h.Cluster, Source: r.source(), Seed: h.Seed, Settings: h.Settings, Started: r.Started.UTC(),
 		Seconds: r.Took.Seconds(), Interrupted: r.Interrupted, Replay: r.Replay, Verdict: tidy(r.Verdict),
 	}

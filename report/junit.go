@@ -60,11 +60,19 @@ type (
 	}
 )
 
-// JUnit writes one run as a suite with a case per property. A property that
+// JUnit writes each run as a suite, all in one document, with a case per property. A property that
 // could not be decided is an error, never a pass or a skip: most CI servers
 // take a skip for green.
-func JUnit(w io.Writer, r Run) error {
-	s := junitSuite{Name: title(r.Header.Design, r.Header.Nemesis), Time: seconds(r.Took.Seconds()), Timestamp: stamp(r.Started)}
+func JUnit(w io.Writer, runs ...Run) error {
+	var suites []junitSuite
+	for _, r := range runs {
+		suites = append(suites, suiteOf(r))
+	}
+	return writeJUnit(w, suites...)
+}
+
+func suiteOf(r Run) junitSuite {
+	s := junitSuite{Name: r.title(), Time: seconds(r.Took.Seconds()), Timestamp: stamp(r.Started)}
 	if settings := settingsOf(r.Header); len(settings) > 0 {
 		s.Properties = &junitProperties{}
 		for _, p := range settings {
@@ -78,11 +86,11 @@ func JUnit(w io.Writer, r Run) error {
 		s.add(junitCase{Name: "the run meant something", Class: s.Name, Time: seconds(0),
 			Error: &junitFault{Message: plain(r.Verdict.Reason), Type: string(checker.Unknown)}})
 	}
-	return writeJUnit(w, s)
+	return s
 }
 
 func propertyCase(r Run, res checker.Result) junitCase {
-	c := junitCase{Name: string(res.Property), Class: title(r.Header.Design, r.Header.Nemesis) + "." + string(res.Level), Time: seconds(0)}
+	c := junitCase{Name: string(res.Property), Class: r.title() + "." + string(res.Level), Time: seconds(0)}
 	switch res.Outcome {
 	case checker.NotLooked:
 		c.Skipped = &junitWord{plain(string(res.Outcome) + ": " + res.Reason)}

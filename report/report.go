@@ -32,6 +32,7 @@ type Run struct {
 	History *histories.History // nil: reported without evidence and pictures
 	Verdict *checker.Verdict
 
+	File    string        // which of several histories this is; "" where there is one
 	Folder  string        // the run folder, as the reader would open it; "" if there is none
 	Replay  string        // the command that runs this again
 	Picture string        // porcupine's own picture, relative to report.html; "" if there is none
@@ -69,6 +70,15 @@ func title(design, nemesis string) string {
 	return plain(design) + " × " + plain(nemesis)
 }
 
+// title is what the run is about, with its file where there are several.
+func (r Run) title() string {
+	s := title(r.Header.Design, r.Header.Nemesis)
+	if r.File != "" {
+		s = plain(r.File) + ": " + s
+	}
+	return s
+}
+
 // source is where the verdict comes from, for people.
 func (r Run) source() string {
 	if r.Verdict.Source != "" {
@@ -80,7 +90,7 @@ func (r Run) source() string {
 // headline is the verdict in one line: "INVALID  redis-lock × failover on
 // simulated Redis, seed 8123".
 func (r Run) headline() string {
-	s := strings.ToUpper(string(r.Verdict.Outcome)) + "  " + title(r.Header.Design, r.Header.Nemesis)
+	s := strings.ToUpper(string(r.Verdict.Outcome)) + "  " + r.title()
 	if src := r.source(); src != "" {
 		s += " on " + plain(src)
 	}

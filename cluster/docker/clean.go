@@ -19,7 +19,7 @@ import (
 // Clean removes what killed runs left behind, and says what it removed: worker
 // processes of this executable that carry our mark, containers and networks
 // that carry our label. Nothing else is touched, nor what belongs to a process
-// of lockcheck that is alive on this machine. Images stay.
+// of lockcheck that is alive, or that ran on another machine. Images stay.
 func Clean(ctx context.Context) ([]string, error) {
 	removed, err := cleanProcesses(ctx)
 	e, connectErr := connect(ctx, slog.New(slog.DiscardHandler))
@@ -30,8 +30,13 @@ func Clean(ctx context.Context) ([]string, error) {
 	return append(removed, more...), errors.Join(err, removeErr, e.close())
 }
 
-// owned reports whether the maker of a labelled thing is alive.
-func owned(labels map[string]string) bool { return alive(labels[ownerLabel]) }
+// owned reports whether a labelled thing is not ours to remove: its maker is
+// alive, or ran on another machine that shares the engine, where nobody here can
+// tell, or it is no run's at all: a container that somebody started by hand
+// from an image of ours has the image's label only.
+func owned(labels map[string]string) bool {
+	return labels[runLabel] == "" || labels[hostLabel] != machine() || alive(labels[ownerLabel])
+}
 
 // none spares nothing.
 func none(map[string]string) bool { return false }

@@ -23,6 +23,7 @@ const (
 	ownLabel   = "lockcheck"       // =1
 	runLabel   = "lockcheck.run"   // =id of the Provider
 	ownerLabel = "lockcheck.owner" // =process of the Provider, see owner
+	hostLabel  = "lockcheck.host"  // =machine of that process, see machine
 	groupLabel = "lockcheck.group" // =name of the group; containers
 )
 
@@ -51,6 +52,9 @@ func connect(ctx context.Context, log *slog.Logger) (*engine, error) {
 	quietRedis(log)
 	ctx, cancel := context.WithTimeout(ctx, connectLimit)
 	defer cancel()
+	if err := namedAnswers(ctx); err != nil {
+		return nil, noEngine(err)
+	}
 	launch, err := newLauncher(ctx, log)
 	if err != nil {
 		return nil, noEngine(err)
@@ -60,6 +64,25 @@ func connect(ctx context.Context, log *slog.Logger) (*engine, error) {
 		return nil, errors.Join(noEngine(err), e.close())
 	}
 	return e, nil
+}
+
+// namedAnswers reports that the engine that DOCKER_HOST names does not answer.
+// Testcontainers would go on to another one in silence, and faults would be done
+// to servers on an engine that nobody named.
+func namedAnswers(ctx context.Context) error {
+	host := os.Getenv("DOCKER_HOST")
+	if host == "" {
+		return nil
+	}
+	c, err := client.New(client.FromEnv)
+	if err != nil {
+		return fmt.Errorf("DOCKER_HOST=%s: %w", host, err)
+	}
+	defer c.Close()
+	if _, err := c.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
+		return fmt.Errorf("DOCKER_HOST=%s: %w", host, err)
+	}
+	return nil
 }
 
 // newLauncher bounds what testcontainers does not: it takes no context.

@@ -29,7 +29,7 @@ func (e *engine) newNetwork(ctx context.Context, run string) (*subnet, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
 	name := "lockcheck-" + run
-	labels := map[string]string{ownLabel: "1", runLabel: run, ownerLabel: owner()}
+	labels := map[string]string{ownLabel: "1", runLabel: run, ownerLabel: owner(), hostLabel: machine()}
 	var errs []error
 	for range 3 { // another may take the range in between
 		prefix, err := e.freeRange(ctx, name+"-probe", labels)

@@ -103,7 +103,7 @@ func (p *Provider) request(group string, spec nodeSpec, image string, addr netip
 		Image:    image,
 		Cmd:      spec.args,
 		Env:      map[string]string{"LOCKCHECK_CONF": spec.conf},
-		Labels:   map[string]string{ownLabel: "1", runLabel: p.run, ownerLabel: owner(), groupLabel: group},
+		Labels:   map[string]string{ownLabel: "1", runLabel: p.run, ownerLabel: owner(), hostLabel: machine(), groupLabel: group},
 		Networks: []string{p.net.name},
 		ConfigModifier: func(c *container.Config) {
 			c.Hostname = spec.name

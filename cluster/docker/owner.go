@@ -1,6 +1,8 @@
 package docker
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"os"
 	"strings"
@@ -11,6 +13,15 @@ import (
 // number, and when it was started, because numbers come again. Clean leaves
 // alone what belongs to a process that is alive.
 func owner() string { return identity(os.Getpid()) }
+
+// machine tells this machine from others that use the same engine. It stays the
+// same when the machine is started again.
+func machine() string {
+	name, _ := os.Hostname()
+	id, _ := os.ReadFile("/etc/machine-id")
+	sum := sha256.Sum256([]byte(name + "\n" + string(id)))
+	return hex.EncodeToString(sum[:6])
+}
 
 func identity(pid int) string { return fmt.Sprintf("%d-%s", pid, startOf(pid)) }
 

@@ -1,7 +1,9 @@
 package docker
 
 import (
+	"maps"
 	"os/exec"
+	"strings"
 	"testing"
 )
 
@@ -23,5 +25,38 @@ func TestAnOwnerIsAliveUntilItsProcessEnds(t *testing.T) {
 		if alive(dead) {
 			t.Errorf("%q is alive", dead)
 		}
+	}
+}
+
+func TestOnlyADeadRunOfThisMachineIsRemoved(t *testing.T) {
+	ours := map[string]string{ownLabel: "1", runLabel: "r", hostLabel: machine(), ownerLabel: "0-1"}
+	if owned(ours) {
+		t.Error("what a dead run of this machine left stays")
+	}
+	for what, change := range map[string][2]string{
+		"started by hand from our image":  {runLabel, ""},
+		"a run of another machine":        {hostLabel, "feedfeedfeed"},
+		"a run that is alive":             {ownerLabel, owner()},
+		"of a version that names no host": {hostLabel, ""},
+	} {
+		labels := maps.Clone(ours)
+		labels[change[0]] = change[1]
+		if !owned(labels) {
+			t.Errorf("%s is removed", what)
+		}
+	}
+}
+
+// Port 1 of the loopback answers nobody: the engine at the usual socket must not
+// take its place.
+func TestAnEngineThatDoesNotAnswerIsNotReplaced(t *testing.T) {
+	t.Setenv("DOCKER_HOST", "tcp://127.0.0.1:1")
+	p, err := New(t.Context(), Config{})
+	if err == nil {
+		p.engine.close()
+		t.Fatal("another engine was used")
+	}
+	if !strings.Contains(err.Error(), "DOCKER_HOST=tcp://127.0.0.1:1") {
+		t.Errorf("the error does not name the engine: %v", err)
 	}
 }

@@ -17,8 +17,10 @@ import (
 )
 
 // publish asks for a port of this host, of our own choosing so that it stays
-// the same when the container is killed and started again; on loopback only,
-// for these servers have no password. It is left out where containers are
+// the same when the container is killed and started again; on the engine's
+// loopback only, for these servers have no password that deserves the name. An
+// engine on another machine can be used where its private network is routed to
+// here. It is left out where containers are
 // known to answer at their own addresses.
 func (p *Provider) publish(req *testcontainers.ContainerRequest, n *node) (mapped string, err error) {
 	direct := p.isDirect()
@@ -34,9 +36,6 @@ func (p *Provider) publish(req *testcontainers.ContainerRequest, n *node) (mappe
 		}
 		req.ExposedPorts = []string{inside}
 		binding := network.PortBinding{HostIP: netip.MustParseAddr("127.0.0.1"), HostPort: mapped}
-		if p.engine.remoteHost() != "" {
-			binding.HostIP = netip.IPv4Unspecified()
-		}
 		bindings[port] = []network.PortBinding{binding}
 	}
 	req.HostConfigModifier = func(h *container.HostConfig) {

@@ -28,15 +28,24 @@ func runCheck(ctx context.Context, a *app, args []string) (int, error) {
 		return 0, err
 	}
 	worst := checker.Outcome("")
+	var runs []report.Run
 	for _, name := range f.Args() {
 		r, err := a.checkFile(ctx, name, checker.Options{PorcupineTime: *limit})
 		if err != nil {
 			return 0, err
 		}
-		if err := a.show(r, *format); err != nil {
+		if f.NArg() > 1 {
+			r.File = name
+		}
+		if *format == "junit" { // one document of them all
+			runs = append(runs, r)
+		} else if err := a.show(r, *format); err != nil {
 			return 0, err
 		}
 		worst = checker.Worse(worst, r.Verdict.Outcome)
+	}
+	if runs != nil {
+		return exitOf(worst), report.JUnit(a.stdout, runs...)
 	}
 	return exitOf(worst), nil
 }

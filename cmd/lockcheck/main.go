@@ -9,16 +9,32 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// The first signal ends the run in good order; a second one kills.
-	context.AfterFunc(ctx, stop)
-	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
-	stop()
-	os.Exit(code)
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go obey(signals, cancel)
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// obey ends the run in good order at the first signal, and says so; at the second
+// one it leaves at once, and says what that leaves behind. A terminal that was
+// closed sends SIGHUP, and may send it twice.
+func obey(signals <-chan os.Signal, cancel func()) {
+	first := <-signals
+	cancel()
+	fmt.Fprintln(os.Stderr, "\nlockcheck: interrupted: ending the run; once more leaves at once")
+	for second := range signals {
+		if first == syscall.SIGHUP && second == syscall.SIGHUP {
+			continue
+		}
+		fmt.Fprintln(os.Stderr, "lockcheck: interrupted twice: left at once; the cells that ended are told above and kept in the store, lockcheck clean removes what real servers left")
+		os.Exit(exitInterrupted)
+	}
 }
