@@ -171,7 +171,7 @@ var ofMajority = map[string]Claim{
 	"partition": allHold,                     // workers cut off get no majority
 	"pause":     {Holds, Breaks, Breaks},     // between the look at the deadline and the write
 	"clock":     {Breaks, Holds, MayBreak},   // a majority ends leases early
-	"loss":      allHold,
+	"loss":      {Holds, Holds, MayBreak},    // a write whose answer is lost leaves units without an order
 	"crash":     {Holds, Holds, MayBreak},    // units without an order leak
 	"evict":     {MayBreak, Holds, MayBreak}, // one server of a bare majority is enough
 
