@@ -13,21 +13,21 @@ import (
 // with it, and not for something else.
 type mechanism struct {
 	property checker.Property
-	cause    string // part of the cause; "": any
+	because  string // part of the cause, in words; "": any
 }
 
 // mechanisms of the designs whose mistake has a cause of its own. The others
 // are to be caught, whatever for.
 var mechanisms = map[string]mechanism{
-	"fair-queue":       {checker.StuckLock, ""},
-	"own-duration":     {checker.DoubleHold, ""},
+	"fair-queue":       {checker.StuckLock, "was killed"},
+	"own-duration":     {checker.DoubleHold, "no fault was in force, and the lease of worker"},
 	"reaped":           {checker.DoubleHold, "deleted by another"},
-	"stale-unlock":     {checker.DoubleHold, ""},
+	"stale-unlock":     {checker.DoubleHold, "a late release of its own"},
 	"presence":         {checker.DoubleHold, ""},
-	"half-locked":      {checker.UnlockedWrite, ""},
-	"wrong-key":        {checker.LeaseLost, ""},
-	"renew-forever":    {checker.StuckLock, ""},
-	"clocked-del":      {checker.DoubleHold, ""},
+	"half-locked":      {checker.UnlockedWrite, "never asked for the lock"},
+	"wrong-key":        {checker.LeaseLost, "the release looks elsewhere"},
+	"renew-forever":    {checker.StuckLock, "goes on renewing it"},
+	"clocked-del":      {checker.DoubleHold, "released by another"},
 	"fence-write-only": {checker.Oversell, "lease ran out while working"},
 }
 
@@ -45,7 +45,7 @@ func TestEveryKnownBadDesignIsCaught(t *testing.T) {
 			for seed := range uint64(seeds) {
 				v := judge(t, run(t, plan(t, d.Name, d.CaughtBy, seed+1, 30*time.Second)))
 				for _, w := range v.Violations {
-					if !some || w.Property == want.property && strings.Contains(string(w.Cause), want.cause) {
+					if !some || w.Property == want.property && strings.Contains(string(w.Cause)+" "+w.Because, want.because) {
 						t.Logf("seed %d: %s: %s: %s %s", seed+1, w.Property, w.Summary, w.Cause, w.Because)
 						return
 					}
