@@ -52,6 +52,7 @@ func Check(ctx context.Context, h *histories.History, o Options) *Verdict {
 		}
 	})
 	r.linkHolds()
+	r.deadlocks()
 	each(r.keys, func(k *keyed) { r.judgeStock(ctx, k) })
 	r.unlockedWrites()
 	return r.verdict()
@@ -72,6 +73,8 @@ func (r *run) judgeLock(ctx context.Context, k *keyed) {
 	r.leasesLost(k)
 	r.grantFences(k)
 	r.stuckLocks(k)
+	r.selfLocks(k)
+	r.longHolds(k)
 	r.linearLock(ctx, k)
 }
 

@@ -51,6 +51,10 @@ func (r *run) missing(p Property, l looked) string {
 		return unless(l.ops[histories.Release], "no release was recorded")
 	case LeaseGap:
 		return unless(l.ops[histories.Extend], "no renewal was recorded")
+	case LeaseLost:
+		return unless(r.spec.TTL > 0, "the lock has no lease")
+	case MaxHold:
+		return unless(r.spec.MaxHold > 0, "no bound for a hold was promised")
 	case StuckLock:
 		return unless(r.spec.TTL > 0 || r.spec.Grace > 0, "the lock promises no bound")
 	case Oversell:

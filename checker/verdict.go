@@ -66,6 +66,8 @@ const (
 	FenceRegression      Property = "fence-regression"
 	LeaseLost            Property = "lease-lost"
 	StuckLock            Property = "stuck-lock"
+	Deadlock             Property = "deadlock"
+	MaxHold              Property = "max-hold"
 	UnlockedWrite        Property = "unlocked-write"
 	StaleWrite           Property = "stale-write"
 	Oversell             Property = "oversell"
@@ -87,6 +89,8 @@ var Properties = [...]struct {
 	{LeaseLost, LockLevel, "a release or renewal was told \"not the owner\" inside a lease that nothing recorded can have ended"},
 	{FenceRegression, LockLevel, "a later grant carries a number not above an earlier one, or the store took a smaller one after a larger"},
 	{StuckLock, LockLevel, "nobody holds the lock, yet nobody gets it for longer than ttl + grace"},
+	{Deadlock, LockLevel, "each of some workers holds a lock and waits for the one that the next of them holds"},
+	{MaxHold, LockLevel, "a worker held a lock for longer than max-hold"},
 	{LockNotLinearizable, LockLevel, "no legal order fits the acquires and releases of a key"},
 	{StaleWrite, UseLevel, "a worker wrote after its hold on the lock had ended"},
 	{UnlockedWrite, UseLevel, "a sell wrote without the lock that other sells of the stock key take"},
@@ -135,6 +139,8 @@ const (
 	RetriedBlind      Cause = "tried again after an unknown outcome"
 	DiedHalfway       Cause = "died between stock and order"
 	NeverAsked        Cause = "never asked for the lock"
+	Crosswise         Cause = "locks taken crosswise"
+	AskedAgain        Cause = "asked for the lock that it held"
 )
 
 // Violation is one broken property, with what proves it.

@@ -40,6 +40,8 @@ type LockSpec struct {
 	Deadline  bool          `json:"deadline,omitempty"`  // grants carry until
 	Notice    bool          `json:"notice,omitempty"`    // loss is told (lost)
 	Fenced    bool          `json:"fenced,omitempty"`    // grants carry fence
+
+	MaxHold time.Duration `json:"max-hold,omitempty"` // ns: nobody needs the lock for longer; 0: nothing is promised
 }
 
 // Lease is the lease that an acquire or extend asks for: its own ttl, or the
@@ -64,7 +66,7 @@ func (h Header) check() error {
 	for _, d := range [...]struct {
 		name string
 		d    time.Duration
-	}{{"lock.ttl", h.Lock.TTL}, {"lock.grace", h.Lock.Grace}, {"max-delay", h.MaxDelay}} {
+	}{{"lock.ttl", h.Lock.TTL}, {"lock.grace", h.Lock.Grace}, {"lock.max-hold", h.Lock.MaxHold}, {"max-delay", h.MaxDelay}} {
 		if d.d < 0 || d.d > MaxTime {
 			return fmt.Errorf("%w: %s %d is out of bounds: want 0 to %d ns", ErrShape, d.name, d.d, int64(MaxTime))
 		}

@@ -48,6 +48,8 @@ var advice = map[checker.Cause]string{
 	checker.RetriedBlind:      "Design: a request that had got no answer was sent again, and both took effect. Give each attempt an id that the store takes once.",
 	checker.DiedHalfway:       "Design: a worker died after it had taken units and before it wrote the order. Take both in one script or transaction, or give back what no order came for.",
 	checker.NeverAsked:        "Design: a path to the stock leaves the lock out. Either every writer takes it, or the store must decide alone whether a write may be.",
+	checker.Crosswise:         "Design: two locks are taken in different orders. Take them in one order everywhere, or give back what is held as soon as one is refused.",
+	checker.AskedAgain:        "Design: a step inside asks for the lock that its sale holds. Pass the lease down, or use a re-entrant lock.",
 	checker.Evicted:           "Settings: the server threw the lock away to free memory. Use maxmemory-policy noeviction for locks, or a server of their own.",
 }
 
