@@ -91,7 +91,7 @@ var ofArticles = []Design{
 	{
 		Name: "nested-deadlock", Origin: "article 1, pit 5",
 		Summary:  "takes the same key twice: waits for itself and never sells",
-		Topology: onSentinel, on: onOwnOrLock, Defaults: stockService, Claims: sellsNothing(briefLease),
+		Topology: onSentinel, on: onOwnOrLock, Defaults: stockService, Claims: waitsForever(sellsNothing(briefLease)),
 		Marks: []string{"before-release"},
 		lock:  lock.NewRedisLock, sale: stock.Nested, docs: []string{"RedisLock", "Nested"},
 	},

@@ -69,7 +69,7 @@ var ofReports = []Design{
 			TTL: 3 * time.Second, Wait: 400 * time.Millisecond, RetryDelay: 20 * time.Millisecond, SKUs: 4,
 			Work: "1ms-20ms,15%:50%ttl-70%ttl",
 		},
-		Claims: briefLease,
+		Claims: waitsForever(briefLease),
 		lock:   lock.NewStockLock, sale: stock.TwoKeys, docs: []string{"StockLock", "TwoKeys"},
 	},
 	{

@@ -198,6 +198,16 @@ func soldWrong(m map[string]Claim, use Promise) map[string]Claim {
 	return all
 }
 
+// waitsForever are the claims of a design whose workers wait for each other, or
+// for themselves, whatever befalls them: a deadlock breaks the lock level.
+func waitsForever(m map[string]Claim) map[string]Claim {
+	all := map[string]Claim{}
+	for n, c := range m {
+		all[n] = Claim{Breaks, c.Use, c.Business}
+	}
+	return all
+}
+
 // noLockOnMaster are the claims of an atomic sale without a lock, whose stock
 // is on a Redis master with asynchronous replicas.
 var noLockOnMaster = map[string]Claim{
