@@ -73,6 +73,7 @@ func TestLostLeasesAtTheirEdges(t *testing.T) {
 		want  map[string]string
 	}{
 		"in the middle of the lease":                                  {release(begin(), 100, 102), lost("2")},
+		"a shorter lease of its own was over":                         {release(tell(withLease).op(0, "acquire", "ok", 0, 2, token("a"), func(op *histories.Op) { op.TTL = 50 * ms }), 100, 102), none},
 		"just before it may end":                                      {release(begin(), 980, 989), lost("2")},
 		"as clocks that run apart may let it end":                     {release(begin(), 980, 990), none},
 		"a renewal counts from its call":                              {release(begin().op(0, "extend", "ok", 500, 600, token("a")), 1480, 1489), lost("3")},
