@@ -33,6 +33,10 @@ func (r *run) whyDoubleHold(k *keyed, a, b *hold) (Cause, string) {
 	if cause, because := r.whyMadeUp(a, b); cause != CauseUnknown {
 		return cause, because
 	}
+	if op := r.releaseSentAgain(k, a, b); op != nil {
+		return OwnLateRelease, sprintf("a release that %s sent again at %s, of a lease it had had before, deleted what it had held since %s",
+			workerName(op.Process), moment(op.Call), moment(a.from))
+	}
 	if op := r.releaseInFlight(k, a, b); op != nil {
 		return whyLateRelease(op, a)
 	}

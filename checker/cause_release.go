@@ -38,6 +38,27 @@ func (r *run) releaseInFlight(k *keyed, a, b *hold) *histories.Op {
 	return nil
 }
 
+// releaseSentAgain is a release of another lease of a's worker, with the same
+// owner, that was sent while a was held and said ok before b was granted it.
+//
+//	A  acquire a ── no answer ── acquire b [══════╳══)
+//	A                                        release a, again: ok
+func (r *run) releaseSentAgain(k *keyed, a, b *hold) *histories.Op {
+	if r.spec.Reentrant {
+		return nil
+	}
+	for _, op := range k.locks {
+		if op.Call > b.from {
+			break
+		}
+		if op.F == histories.Release && op.Outcome == histories.OK && op.Process == a.worker() && op.Call >= a.from && op.Call < a.to &&
+			op.Token != a.acquire.Token && ownerOf(op) == ownerOf(a.acquire) && ownerOf(op) != "" {
+			return op
+		}
+	}
+	return nil
+}
+
 // comparesNothing reports whether some release of the history deleted what was
 // another worker's: then none of them looks whose lock it deletes.
 func (r *run) comparesNothing() bool {

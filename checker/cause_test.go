@@ -65,6 +65,12 @@ func TestCausesAreToldWhereTheHistoryHasThem(t *testing.T) {
 		"its own earlier release": {late(tell(open)).op(0, "acquire", "ok", 0, 1, token("ses#1")).op(0, "release", "info", 2, 100, token("ses#1")).op(0, "acquire", "ok", 103, 104, token("ses#3")).
 			op(1, "acquire", "ok", 130, 131, token("b#4")).op(0, "release", "fail", 150, 151, token("ses#3"), failed("not the owner")),
 			DoubleHold, OwnLateRelease, "a release that worker 0 had sent at 0.002 s, before it took the lock again"},
+		"its own earlier release, sent again": {late(tell(open)).op(0, "acquire", "info", 0, 1, token("ses#1")).op(0, "release", "fail", 2, 100, token("ses#1"), failed("connection refused")).op(0, "acquire", "ok", 103, 104, token("ses#3")).
+			op(0, "release", "ok", 110, 111, token("ses#1")).op(1, "acquire", "ok", 130, 131, token("b#4")).op(0, "release", "fail", 150, 151, token("ses#3"), failed("not the owner")),
+			DoubleHold, OwnLateRelease, "a release that worker 0 sent again at 0.110 s, of a lease it had had before, deleted what it had held since 0.104 s"},
+		"an earlier release with another owner, sent again": {late(tell(open)).op(0, "acquire", "info", 0, 1, token("x#1")).op(0, "release", "fail", 2, 100, token("x#1"), failed("connection refused")).op(0, "acquire", "ok", 103, 104, token("ses#3")).
+			op(0, "release", "ok", 110, 111, token("x#1")).op(1, "acquire", "ok", 130, 131, token("b#4")).op(0, "release", "fail", 150, 151, token("ses#3"), failed("not the owner")),
+			DoubleHold, CauseUnknown, ""},
 		"a release in doubt with another token": {tell(open).op(2, "acquire", "ok", 0, 1, token("c")).op(2, "release", "info", 2, 500, token("c")).op(0, "acquire", "ok", 3, 4, token("a")).op(1, "acquire", "ok", 400, 406, token("b")).op(0, "release", "fail", 600, 601, token("a"), failed("not the owner")),
 			DoubleHold, CauseUnknown, ""},
 		"looks at its own clock, sleeps, then deletes": {tell(histories.LockSpec{TTL: 300e6}).op(2, "acquire", "ok", 0, 1, token("c")).op(2, "release", "ok", 250, 420, token("c")).mark(histories.Nemesis, "pause", 255, targeting("worker-2")).
