@@ -2,6 +2,7 @@ package nemesis
 
 import (
 	"errors"
+	"time"
 
 	"github.com/lockcheck/lockcheck/histories"
 )
@@ -35,6 +36,9 @@ var Catalogue = []Nemesis{
 		Name:    "restart",
 		Summary: "a server is killed and back, empty, before anyone notices",
 		Needs:   needServer,
+		// Sentinel tries a broken connection once a second, so that a server which
+		// was away for 100 ms is silent for more than a second.
+		DownAfter: 3 * time.Second,
 		Variants: []Variant{
 			{Name: "restart-empty", Summary: "a master, or a majority of independent servers, is back empty after 100 ms", Fits: hasLockServer, Plan: restartEmpty},
 			{Name: "restart-keep", Summary: "the SQL server is back after 100 ms with all it committed", Fits: onlySQL, Plan: restartSQL},

@@ -61,6 +61,10 @@ type Nemesis struct {
 	// Needs says why the nemesis cannot be had for these parameters; nil if
 	// it can. It refuses rather than do less.
 	Needs func(Params) error
+	// DownAfter is how long a master must be silent before the others think it
+	// dead; 0: the cluster's default. A longer one keeps a restart from becoming
+	// a failover.
+	DownAfter time.Duration
 }
 
 // Variant makes one kind of episode.
@@ -163,6 +167,17 @@ func mixable(p Params) []string {
 	}
 	p.Rand.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
 	return names
+}
+
+// DownAfter is what a nemesis, or several joined by "+", needs of the failure
+// detection: the longest of theirs, or 0.
+func DownAfter(name string) time.Duration {
+	var longest time.Duration
+	for part := range strings.SplitSeq(name, "+") {
+		n, _ := Find(part)
+		longest = max(longest, n.DownAfter)
+	}
+	return longest
 }
 
 // Find looks a nemesis up by name.

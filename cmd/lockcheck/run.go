@@ -97,7 +97,7 @@ func newRunFlags(a *app, verb string) *runFlags {
 	s.BoolVar(&f.allRuns, "all-runs", false, "make all runs of a cell, however many are invalid: 31 of 100 is a rate (docker does so always)")
 	s.DurationVar(&f.timeLimit, "time-limit", 30*time.Second, "how long faults go on in a run")
 	s.DurationVar(&f.interval, "interval", 0, "between two faults (default 9s)")
-	s.DurationVar(&f.downAfter, "down-after", 0, "how long a master must be silent for Sentinel (default 800ms)")
+	s.DurationVar(&f.downAfter, "down-after", 0, "how long a master must be silent for Sentinel (default 800ms; 3s under restart)")
 	s.StringVar(&f.schedule, "schedule", "", "replay the fault schedule in this file")
 	specFlags(s, &f.spec)
 	s.StringVar(&f.image, "image", "", "docker: base image, Debian-based, of redis or valkey or of plain Debian")

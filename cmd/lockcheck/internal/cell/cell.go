@@ -34,7 +34,7 @@ type Plan struct {
 	Schedule  *nemesis.Schedule // nil: made from the seed
 	TimeLimit time.Duration     // of the phase with faults
 	Interval  time.Duration     // between faults; 0: the scene's, or else the nemesis' default
-	DownAfter time.Duration     // of Sentinel; 0: the cluster's default
+	DownAfter time.Duration     // of Sentinel; 0: the nemesis', or else the cluster's default
 	Cluster   string            // "sim" or "docker"
 	Version   string            // of lockcheck
 	Settings  map[string]string // for the header
@@ -66,6 +66,7 @@ const (
 // each event. An error means that lockcheck or its environment broke; the
 // history so far stands all the same.
 func Run(ctx context.Context, provider cluster.Provider, p Plan, out io.Writer, watch ...func(histories.Event)) (Result, error) {
+	p.DownAfter = cmp.Or(p.DownAfter, nemesis.DownAfter(p.Nemesis))
 	r := &run{Plan: p, header: p.Spec.Header()}
 	schedule, err := r.schedule()
 	if err != nil {
