@@ -1,7 +1,9 @@
 package workload
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"strconv"
 	"strings"
@@ -32,29 +34,50 @@ type Part struct {
 func Durations(s string, ttl time.Duration) (Distribution, error) {
 	return parse(s, func(v string) (int64, error) {
 		if share, ok := strings.CutSuffix(v, "%ttl"); ok {
-			f, err := strconv.ParseFloat(share, 64)
-			if err != nil || f < 0 {
-				return 0, fmt.Errorf("%q is no share of the ttl", v)
-			}
-			if ttl == 0 {
-				return 0, fmt.Errorf("%q: this design has no ttl", v)
-			}
-			return int64(f / 100 * float64(ttl)), nil
+			return shareOf(ttl, v, share)
 		}
 		d, err := time.ParseDuration(v)
-		if err != nil || d < 0 {
+		switch {
+		case err != nil || d < 0:
 			return 0, fmt.Errorf("%q is no duration", v)
+		case d > longest:
+			return 0, fmt.Errorf("%q is longer than %v", v, longest)
 		}
 		return int64(d), nil
 	})
+}
+
+// Bounds of one value: a run takes a day at the most, and nobody buys more.
+const (
+	longest  = 24 * time.Hour
+	greatest = 1_000_000_000
+)
+
+// shareOf is a share of the TTL in percent. NaN and the infinities are numbers
+// to ParseFloat, and no duration.
+func shareOf(ttl time.Duration, v, share string) (int64, error) {
+	f, err := strconv.ParseFloat(share, 64)
+	d := f / 100 * float64(ttl)
+	switch {
+	case err != nil && !errors.Is(err, strconv.ErrRange), math.IsNaN(f), math.IsInf(f, 0) && err == nil, f < 0:
+		return 0, fmt.Errorf("%q is no share of the ttl", v)
+	case ttl == 0:
+		return 0, fmt.Errorf("%q: this design has no ttl", v)
+	case d > float64(longest):
+		return 0, fmt.Errorf("%q of %v is longer than %v", v, ttl, longest)
+	}
+	return int64(d), nil
 }
 
 // Quantities reads a distribution of whole numbers from 1.
 func Quantities(s string) (Distribution, error) {
 	return parse(s, func(v string) (int64, error) {
 		n, err := strconv.ParseInt(v, 10, 64)
-		if err != nil || n < 1 {
+		switch {
+		case err != nil && !errors.Is(err, strconv.ErrRange) || n < 1:
 			return 0, fmt.Errorf("%q is no quantity", v)
+		case n > greatest:
+			return 0, fmt.Errorf("%q is more than %d", v, greatest)
 		}
 		return n, nil
 	})
@@ -94,7 +117,7 @@ func parsePart(s string, value func(string) (int64, error)) (Part, error) {
 	p := Part{Share: -1}
 	if share, after, ok := strings.Cut(s, "%:"); ok {
 		f, err := strconv.ParseFloat(share, 64)
-		if err != nil || f < 0 || f > 100 {
+		if err != nil || !(f >= 0 && f <= 100) { // nor NaN
 			return p, fmt.Errorf("%q is no share in percent", share)
 		}
 		p.Share, s = f/100, after

@@ -28,6 +28,18 @@ func TestDistributions(t *testing.T) {
 		{"shares below 100 %", "60%:1ms,30%:2ms", nil},
 		{"a share that is none", "x%:1ms", nil},
 		{"negative", "-1ms", nil},
+		{"a day", "24h", Distribution{{1, 86_400_000 * ms, 86_400_000 * ms}}},
+		{"more than a day", "24h1ns", nil},
+		{"more than an int64 has", "9999999h", nil},
+		{"a day, as a share of the ttl", "1728000%ttl", Distribution{{1, 86_400_000 * ms, 86_400_000 * ms}}},
+		{"more than a day, as a share of the ttl", "1728001%ttl", nil},
+		{"a share of the ttl beyond every float", "1e999%ttl", nil},
+		{"NaN of the ttl", "NaN%ttl", nil},
+		{"up to NaN of the ttl", "0s-nan%ttl", nil},
+		{"infinitely many ttl", "Inf%ttl", nil},
+		{"a negative share of the ttl", "-5%ttl", nil},
+		{"NaN of the draws", "NaN%:1ms,2ms", nil},
+		{"infinitely many draws", "Inf%:1ms", nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got, err := Durations(c.text, 5*time.Second)
@@ -68,5 +80,29 @@ func TestDrawsFollowTheShares(t *testing.T) {
 func TestNoTTLNoShareOfIt(t *testing.T) {
 	if _, err := Durations("40%ttl", 0); err == nil {
 		t.Error("a share of no ttl was accepted")
+	}
+}
+
+func TestRefusedValuesAreNamed(t *testing.T) {
+	durations := func(s string) error { _, err := Durations(s, 5*time.Second); return err }
+	quantities := func(s string) error { _, err := Quantities(s); return err }
+	for _, c := range []struct {
+		text  string
+		parse func(string) error
+		want  string
+	}{
+		{"NaN%ttl", durations, `"NaN%ttl" is no share of the ttl`},
+		{"+Inf%ttl", durations, `"+Inf%ttl" is no share of the ttl`},
+		{"1e999%ttl", durations, `"1e999%ttl" of 5s is longer than 24h0m0s`},
+		{"25h", durations, `"25h" is longer than 24h0m0s`},
+		{"NaN%:1ms", durations, `"NaN" is no share in percent`},
+		{"NaN", quantities, `"NaN" is no quantity`},
+		{"0", quantities, `"0" is no quantity`},
+		{"1000000001", quantities, `"1000000001" is more than 1000000000`},
+		{"99999999999999999999", quantities, `"99999999999999999999" is more than 1000000000`},
+	} {
+		if err := c.parse(c.text); err == nil || err.Error() != c.want {
+			t.Errorf("%q: error %v, want %s", c.text, err, c.want)
+		}
 	}
 }

@@ -182,7 +182,11 @@ func parse(f *pflag.FlagSet, args []string, least, most int) error {
 func guessFlag(f *pflag.FlagSet, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string
-		f.VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+		f.VisitAll(func(flag *pflag.Flag) {
+			if !flag.Hidden {
+				names = append(names, flag.Name)
+			}
+		})
 		if best := nearest(unknown.GetSpecifiedName(), names); best != "" {
 			return hint(usageError{err}, "did you mean --%s?", best)
 		}

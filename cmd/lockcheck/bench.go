@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -39,25 +38,48 @@ type benchRow struct {
 	na            string
 }
 
+// benchDefaults are the articles' setting.
+var benchDefaults = map[string]string{
+	"nemesis": nemesis.None, "concurrency": "1000", "per-host": "100", "skus": "1", "stock": "10000",
+	"work": "100us", "think": "0s", "qty": "1", "cluster": onDocker,
+}
+
+var benchFormats = []string{"text", "json"}
+
+const (
+	benchHasNoFaults = "bench measures speed without faults"
+	benchRunsOnce    = "bench makes one run of each design"
+)
+
+// notOfBench are the flags of run that mean nothing here.
+var notOfBench = unheeded{
+	"nemesis": benchHasNoFaults, "variant": benchHasNoFaults, "schedule": benchHasNoFaults,
+	"interval": benchHasNoFaults, "down-after": benchHasNoFaults,
+	"expect": "bench compares speed with the articles, not verdicts with claims",
+	"runs":   benchRunsOnce, "all-runs": benchRunsOnce,
+}
+
 // runBench measures the designs side by side, without faults: the articles'
 // comparison.
 func runBench(ctx context.Context, a *app, args []string) (int, error) {
 	f := newRunFlags(a, "bench")
-	for name, value := range map[string]string{
-		"nemesis": nemesis.None, "concurrency": "1000", "per-host": "100", "skus": "1", "stock": "10000",
-		"work": "100us", "think": "0s", "qty": "1", "cluster": onDocker,
-	} {
-		flag := f.set.Lookup(name)
-		flag.DefValue = value
-		if err := flag.Value.Set(value); err != nil {
-			return 0, err
-		}
+	notOfBench.hide(f.set)
+	f.set.Lookup("format").Usage = "text or json"
+	f.set.Lookup("time-limit").Usage = "how long each design sells"
+	if err := setDefaults(f.set, benchDefaults); err != nil {
+		return 0, err
 	}
 	if err := parse(f.set, args, 0, 0); err != nil {
 		return 0, err
 	}
+	if err := notOfBench.refuse(f.set); err != nil {
+		return 0, err
+	}
+	if !slices.Contains(benchFormats, f.format) {
+		return 0, unknownName("format of bench", f.format, benchFormats)
+	}
 	f.spec.Batches = 1
-	f.runs = max(f.runs, 1)
+	f.runs = 1
 	f.measure = true
 	cells, err := f.cells()
 	if err != nil {
@@ -78,10 +100,10 @@ func runBench(ctx context.Context, a *app, args []string) (int, error) {
 	if err := provider.Close(closing); err != nil {
 		return 0, err
 	}
-	return a.concludeBench(all)
+	return a.concludeBench(f.format, all)
 }
 
-func (a *app) concludeBench(all []tableResult) (int, error) {
+func (a *app) concludeBench(format string, all []tableResult) (int, error) {
 	var rows []benchRow
 	var errs []error
 	var sources []string
@@ -99,7 +121,11 @@ func (a *app) concludeBench(all []tableResult) (int, error) {
 		}
 		rows = append(rows, row)
 	}
-	a.printBench(rows, strings.Join(sources, "; "))
+	if format == "json" {
+		errs = append(errs, benchJSON(a.stdout, rows, strings.Join(sources, "; ")))
+	} else {
+		a.printBench(rows, strings.Join(sources, "; "))
+	}
 	if err := errors.Join(errs...); err != nil {
 		return exitBroken, err
 	}
@@ -139,53 +165,4 @@ func quantile(sorted []time.Duration, percent int) time.Duration {
 		return 0
 	}
 	return sorted[min(len(sorted)*percent/100, len(sorted)-1)]
-}
-
-func (a *app) printBench(rows []benchRow, source string) {
-	base := speedOf(rows, "row-lock")
-	fmt.Fprintf(a.stdout, "no faults, on %s\n\n", source)
-	fmt.Fprintf(a.stdout, "%-20s %7s %9s %7s %7s %7s %6s %8s\n", "design", "sells/s", "×row-lock", "p50", "p95", "p99", "sold %", "oversold")
-	for _, r := range rows {
-		if r.na != "" {
-			fmt.Fprintf(a.stdout, "%-20s %s\n", r.design, r.na)
-			continue
-		}
-		ratio := "-"
-		if base > 0 {
-			ratio = fmt.Sprintf("%.2f", r.perSecond/base)
-		}
-		sold := 0.0
-		if r.tries > 0 {
-			sold = 100 * float64(r.sells) / float64(r.tries)
-		}
-		fmt.Fprintf(a.stdout, "%-20s %7.0f %9s %7s %7s %7s %6.1f %8d\n", r.design, r.perSecond, ratio,
-			short(r.p50), short(r.p95), short(r.p99), sold, r.oversold)
-	}
-	fmt.Fprintln(a.stdout)
-	for _, c := range articleClaims {
-		measured := "not measured"
-		if slow := speedOf(rows, c.than); slow > 0 && speedOf(rows, c.design) > 0 {
-			measured = fmt.Sprintf("measured %.2f", speedOf(rows, c.design)/slow)
-		}
-		fmt.Fprintf(a.stdout, "%s\n    %s / %s: claimed %.2f, %s\n", c.text, c.design, c.than, c.ratio, measured)
-	}
-}
-
-func speedOf(rows []benchRow, design string) float64 {
-	i := slices.IndexFunc(rows, func(r benchRow) bool { return r.design == design })
-	if i < 0 {
-		return 0
-	}
-	return rows[i].perSecond
-}
-
-// short prints a duration in three digits or so.
-func short(d time.Duration) string {
-	switch {
-	case d >= time.Second:
-		return d.Round(10 * time.Millisecond).String()
-	case d >= time.Millisecond:
-		return d.Round(100 * time.Microsecond).String()
-	}
-	return strings.TrimSpace(d.Round(time.Microsecond).String())
 }

@@ -18,13 +18,25 @@ import (
 	"github.com/lockcheck/lockcheck/histories"
 )
 
+// notOfSearch are the flags of run that mean nothing here.
+var notOfSearch = unheeded{
+	"expect":   "search looks for one violation, not for what the design claims",
+	"all-runs": "search ends at the first violation",
+	"shard":    "search has one cell",
+	"image":    "search runs on the simulated cluster only",
+}
+
 // runSearch looks for a violation with many seeds and makes it small.
 func runSearch(ctx context.Context, a *app, args []string) (int, error) {
 	f := newRunFlags(a, "search")
 	property := f.set.String("property", "", "look for this property only")
 	shrinkTime := f.set.Duration("shrink-time", time.Minute, "how long to shrink at most; 0: not at all")
 	f.set.Lookup("runs").Usage = "seeds to try (default 1000)"
+	notOfSearch.hide(f.set)
 	if err := parse(f.set, args, 0, 0); err != nil {
+		return 0, err
+	}
+	if err := notOfSearch.refuse(f.set); err != nil {
 		return 0, err
 	}
 	if *property != "" && !slices.Contains(propertyNames(), *property) {
