@@ -74,7 +74,7 @@ func (c *cell) lockGroup() *group {
 
 // servers tells workers what there is.
 func (c *cell) servers() servers {
-	s := servers{Lock: c.o.Topology.Lock}
+	s := servers{Lock: c.o.Topology.Lock, Password: c.p.password}
 	for _, n := range c.nodes() {
 		e := endpoint{Name: n.name, Addr: n.addr.String(), Dial: n.dial}
 		switch {

@@ -59,8 +59,9 @@ type Config struct {
 // Provider keeps servers from cell to cell. Make it with New.
 type Provider struct {
 	Config
-	run    string // marks all that it makes
-	engine *engine
+	run      string // marks all that it makes
+	password string // of its SQL servers and brokers
+	engine   *engine
 
 	mu     sync.Mutex // one cell at a time
 	net    *subnet
@@ -97,7 +98,7 @@ func New(ctx context.Context, c Config) (*Provider, error) {
 		return nil, err
 	}
 	return &Provider{
-		Config: c, run: newRunID(), engine: e, images: map[imageKind]string{}, groups: map[string]*group{},
+		Config: c, run: newRunID(), password: rand.Text(), engine: e, images: map[imageKind]string{}, groups: map[string]*group{},
 	}, nil
 }
 

@@ -60,6 +60,9 @@ func connect(ctx context.Context, log *slog.Logger) (*engine, error) {
 		return nil, noEngine(err)
 	}
 	e := &engine{api: launch.Client(), launch: launch}
+	if err := isNamed(os.Getenv("DOCKER_HOST"), e.api.DaemonHost()); err != nil {
+		return nil, errors.Join(noEngine(err), e.close())
+	}
 	if _, err := e.api.Ping(ctx, client.PingOptions{NegotiateAPIVersion: true}); err != nil {
 		return nil, errors.Join(noEngine(err), e.close())
 	}
@@ -83,6 +86,15 @@ func namedAnswers(ctx context.Context) error {
 		return fmt.Errorf("DOCKER_HOST=%s: %w", host, err)
 	}
 	return nil
+}
+
+// isNamed reports that another engine was taken than the one that was named: a
+// tc.host in ~/.testcontainers.properties goes before DOCKER_HOST.
+func isNamed(named, taken string) error {
+	if named == "" || named == taken {
+		return nil
+	}
+	return fmt.Errorf("DOCKER_HOST=%s, but ~/.testcontainers.properties names %s: let them agree", named, taken)
 }
 
 // newLauncher bounds what testcontainers does not: it takes no context.

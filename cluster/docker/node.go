@@ -35,6 +35,7 @@ type node struct {
 	dial   string         // where this host reaches it
 	id     string         // of the container
 	engine *engine
+	secret string        // password of SQL and the queue
 	redis  *redis.Client // the director's own, for Redis and Sentinel
 	sql    *sqlDB        // for SQL
 	shell  shell         // process 1 of the container
@@ -70,7 +71,7 @@ func (p *Provider) startNode(ctx context.Context, group string, spec nodeSpec, a
 	if err != nil {
 		return nil, err
 	}
-	n := &node{name: spec.name, kind: spec.kind, addr: netip.AddrPortFrom(addr, ports[spec.kind]), engine: p.engine}
+	n := &node{name: spec.name, kind: spec.kind, addr: netip.AddrPortFrom(addr, ports[spec.kind]), engine: p.engine, secret: p.password}
 	req := p.request(group, spec, image, addr)
 	mapped, err := p.publish(&req, n)
 	if err != nil {
@@ -102,7 +103,7 @@ func (p *Provider) request(group string, spec nodeSpec, image string, addr netip
 		Name:     strings.Join([]string{"lockcheck", p.run, group, spec.name}, "-"),
 		Image:    image,
 		Cmd:      spec.args,
-		Env:      map[string]string{"LOCKCHECK_CONF": spec.conf},
+		Env:      map[string]string{"LOCKCHECK_CONF": spec.conf, "LOCKCHECK_PASSWORD": p.password},
 		Labels:   map[string]string{ownLabel: "1", runLabel: p.run, ownerLabel: owner(), hostLabel: machine(), groupLabel: group},
 		Networks: []string{p.net.name},
 		ConfigModifier: func(c *container.Config) {

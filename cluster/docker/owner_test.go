@@ -47,6 +47,18 @@ func TestOnlyADeadRunOfThisMachineIsRemoved(t *testing.T) {
 	}
 }
 
+func TestTheEngineTakenIsTheOneNamed(t *testing.T) {
+	const named = "tcp://10.0.0.1:2376"
+	if err := isNamed(named, "unix:///var/run/docker.sock"); err == nil || !strings.Contains(err.Error(), named) {
+		t.Errorf("another engine than the one named: error %v", err)
+	}
+	for _, name := range []string{named, ""} {
+		if err := isNamed(name, named); err != nil {
+			t.Errorf("named %q: %v", name, err)
+		}
+	}
+}
+
 // Port 1 of the loopback answers nobody: the engine at the usual socket must not
 // take its place.
 func TestAnEngineThatDoesNotAnswerIsNotReplaced(t *testing.T) {

@@ -38,7 +38,11 @@ type channel struct {
 }
 
 func openQueue(w *world, o clientOptions) *queueConn {
-	return &queueConn{url: "amqp://guest:guest@" + w.servers.Queue.Addr + "/", dial: o.dial, limit: o.limit}
+	return &queueConn{url: queueURL(w.servers.Queue.Addr, w.servers.Password), dial: o.dial, limit: o.limit}
+}
+
+func queueURL(addr, password string) string {
+	return "amqp://" + serverUser + ":" + password + "@" + addr + "/"
 }
 
 // open makes sure that there is a channel. Nothing has been sent if it fails.
@@ -195,7 +199,7 @@ func classifyQueue(ctx context.Context, err error) error {
 }
 
 func (n *node) queue() (*amqp.Connection, error) {
-	return amqp.DialConfig("amqp://guest:guest@"+n.dial+"/", amqp.Config{Dial: amqp.DefaultDial(5 * time.Second)})
+	return amqp.DialConfig(queueURL(n.dial, n.secret), amqp.Config{Dial: amqp.DefaultDial(5 * time.Second)})
 }
 
 func queueVersion(_ context.Context, n *node) (string, error) {

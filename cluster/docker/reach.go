@@ -18,7 +18,7 @@ import (
 
 // publish asks for a port of this host, of our own choosing so that it stays
 // the same when the container is killed and started again; on the engine's
-// loopback only, for these servers have no password that deserves the name. An
+// loopback only, for Redis has no password. An
 // engine on another machine can be used where its private network is routed to
 // here. It is left out where containers are
 // known to answer at their own addresses.

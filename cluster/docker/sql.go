@@ -15,9 +15,9 @@ import (
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
-// Access to the SQL server. It listens in a private network only.
+// What SQL servers and brokers know us by; the password is the run's own.
 const (
-	sqlUser     = "lockcheck"
+	serverUser  = "lockcheck"
 	sqlDatabase = "lockcheck"
 )
 
@@ -32,15 +32,15 @@ var _ env.SQL = (*sqlDB)(nil)
 // openSQL makes the pool. database/sql sends a statement again only when the
 // driver says that nothing was sent; this driver says so only then.
 func openSQL(w *world, o clientOptions) *sqlDB {
-	return newSQL(w.servers.SQL.Addr, o.limit, o.pool, func(ctx context.Context, network, addr string) (net.Conn, error) {
+	return newSQL(w.servers.SQL.Addr, w.servers.Password, o.limit, o.pool, func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := o.dial(ctx, network, addr)
 		return conn, notSent(err)
 	})
 }
 
-func newSQL(addr string, limit time.Duration, pool int, dial dialFunc) *sqlDB {
+func newSQL(addr, password string, limit time.Duration, pool int, dial dialFunc) *sqlDB {
 	c := mysql.NewConfig()
-	c.User, c.Passwd, c.DBName = sqlUser, sqlUser, sqlDatabase
+	c.User, c.Passwd, c.DBName = serverUser, password, sqlDatabase
 	c.Net, c.Addr, c.DialFunc = "tcp", addr, dial
 	c.Timeout = limit * 3 / 4
 	c.ReadTimeout, c.WriteTimeout = limit, limit
@@ -199,7 +199,7 @@ func classifySQL(ctx context.Context, err error) error {
 
 // directorSQL is the director's own pool.
 func directorSQL(n *node) *sqlDB {
-	return newSQL(n.dial, 5*time.Second, 2, (&net.Dialer{}).DialContext)
+	return newSQL(n.dial, n.secret, 5*time.Second, 2, (&net.Dialer{}).DialContext)
 }
 
 func sqlVersion(ctx context.Context, n *node) (string, error) {
@@ -227,7 +227,7 @@ func emptySQL(ctx context.Context, n *node) error {
 
 // killSQLConnections kills the workers' connections that the condition picks.
 func killSQLConnections(ctx context.Context, n *node, where string) (killed int, err error) {
-	rows, err := n.sql.Query(ctx, "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = ? AND ID <> CONNECTION_ID() AND "+where, sqlUser)
+	rows, err := n.sql.Query(ctx, "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = ? AND ID <> CONNECTION_ID() AND "+where, serverUser)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", n.name, err)
 	}

@@ -3,10 +3,13 @@ package docker
 import (
 	"context"
 	"errors"
+	"net"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/histories"
@@ -184,6 +187,34 @@ func TestQueue(t *testing.T) {
 		}
 		if body, _, ok, err := q.Consume(ctx, 300*time.Millisecond); ok || err != nil {
 			t.Errorf("and then %q, %v, %v", body, ok, err)
+		}
+	})
+}
+
+// Who knows lockcheck but not this run gets in nowhere.
+func TestPasswordsAreTheRunsOwn(t *testing.T) {
+	needImage(t, sqlKind)
+	needImage(t, queueKind)
+	stage(t, env.Topology{SQL: true, Queue: true}, func(ctx context.Context, s *scene) {
+		for _, n := range s.cell.nodes() {
+			switch n.kind {
+			case sqlKind:
+				db := newSQL(n.dial, "lockcheck", 5*time.Second, 1, (&net.Dialer{}).DialContext)
+				defer db.db.Close()
+				if _, err := db.Query(ctx, "SELECT 1"); err == nil || !strings.Contains(err.Error(), "1045") {
+					s.Errorf("MariaDB, with a password of old: error %v, want 1045 (access denied)", err)
+				}
+			case queueKind:
+				for _, url := range []string{"amqp://guest:guest@" + n.dial + "/", queueURL(n.dial, "lockcheck")} {
+					conn, err := amqp.DialConfig(url, amqp.Config{Dial: amqp.DefaultDial(5 * time.Second)})
+					if !errors.Is(err, amqp.ErrCredentials) {
+						s.Errorf("RabbitMQ, %s: error %v, want %v", url, err, amqp.ErrCredentials)
+					}
+					if err == nil {
+						conn.Close()
+					}
+				}
+			}
 		}
 	})
 }

@@ -38,6 +38,7 @@ type servers struct {
 	Stock     *endpoint  `json:"stock,omitempty"`
 	SQL       *endpoint  `json:"sql,omitempty"`
 	Queue     *endpoint  `json:"queue,omitempty"`
+	Password  string     `json:"password,omitempty"` // of SQL and the queue
 }
 
 // endpoint is one server.
