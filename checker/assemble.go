@@ -15,6 +15,7 @@ func (r *run) verdict() *Verdict {
 		Source:  r.h.Header.Source,
 		Notes:   slices.Clone(r.h.Notes),
 		Counts:  r.counts(),
+		Zombie:  r.zombieTime(),
 	}
 	there := r.lookedAt()
 	for rank := range Properties {

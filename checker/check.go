@@ -31,6 +31,10 @@ type Options struct {
 	// proof that it bit. Histories without a nemesis in their header are
 	// always trusted.
 	Trust bool
+	// MaxHold and MaxZombie take the place of those in the header. Default: what
+	// the header says.
+	MaxHold   time.Duration
+	MaxZombie time.Duration
 }
 
 func (o Options) withDefaults() Options {
@@ -75,6 +79,7 @@ func (r *run) judgeLock(ctx context.Context, k *keyed) {
 	r.stuckLocks(k)
 	r.selfLocks(k)
 	r.longHolds(k)
+	r.zombies(k)
 	r.linearLock(ctx, k)
 }
 

@@ -55,6 +55,8 @@ func (r *run) missing(p Property, l looked) string {
 		return unless(r.spec.TTL > 0, "the lock has no lease")
 	case MaxHold:
 		return unless(r.spec.MaxHold > 0, "no bound for a hold was promised")
+	case ZombieTime:
+		return unless(r.spec.MaxZombie > 0, "no bound for zombie time was given")
 	case StuckLock:
 		return unless(r.spec.TTL > 0 || r.spec.Grace > 0, "the lock promises no bound")
 	case Oversell:

@@ -45,6 +45,7 @@ type keyed struct {
 
 	holds    []hold // by from
 	believed beliefIndex
+	zombies  []refusedFree
 	books    *books
 	found    [len(Properties)]*findings // nil: nothing is known
 }
@@ -99,6 +100,8 @@ func (r *run) add(k *keyed, v Violation, tell func(*Violation)) {
 
 func prepare(h *histories.History, o Options) *run {
 	r := &run{h: h, spec: h.Header.Lock, opt: o}
+	r.spec.MaxHold = cmp.Or(o.MaxHold, r.spec.MaxHold)
+	r.spec.MaxZombie = cmp.Or(o.MaxZombie, r.spec.MaxZombie)
 	r.place = indexOps(h.Ops)
 	// Runs of lockcheck always list them; of other histories an audit without
 	// the field has only counted the stock.

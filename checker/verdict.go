@@ -68,6 +68,7 @@ const (
 	StuckLock            Property = "stuck-lock"
 	Deadlock             Property = "deadlock"
 	MaxHold              Property = "max-hold"
+	ZombieTime           Property = "zombie"
 	UnlockedWrite        Property = "unlocked-write"
 	StaleWrite           Property = "stale-write"
 	Oversell             Property = "oversell"
@@ -91,6 +92,7 @@ var Properties = [...]struct {
 	{StuckLock, LockLevel, "nobody holds the lock, yet nobody gets it for longer than ttl + grace"},
 	{Deadlock, LockLevel, "each of some workers holds a lock and waits for the one that the next of them holds"},
 	{MaxHold, LockLevel, "a worker held a lock for longer than max-hold"},
+	{ZombieTime, LockLevel, "nobody held the lock, and it was refused for longer than max-zombie"},
 	{LockNotLinearizable, LockLevel, "no legal order fits the acquires and releases of a key"},
 	{StaleWrite, UseLevel, "a worker wrote after its hold on the lock had ended"},
 	{UnlockedWrite, UseLevel, "a sell wrote without the lock that other sells of the stock key take"},
@@ -209,6 +211,7 @@ type Verdict struct {
 	Violations []Violation       `json:"violations"` // by time, at most MaxListed per property
 	Warnings   []Warning         `json:"warnings,omitempty"`
 	Counts     Counts            `json:"counts"`
+	Zombie     *Zombie           `json:"zombie,omitempty"`
 	Source     string            `json:"source"` // "simulated Redis", "Redis 7.0.15"
 	Notes      []string          `json:"notes,omitempty"`
 }

@@ -42,6 +42,9 @@ type LockSpec struct {
 	Fenced    bool          `json:"fenced,omitempty"`    // grants carry fence
 
 	MaxHold time.Duration `json:"max-hold,omitempty"` // ns: nobody needs the lock for longer; 0: nothing is promised
+	// MaxZombie (ns) is how long the lock may be refused though nobody holds it
+	// and nothing is in doubt; 0: for any time.
+	MaxZombie time.Duration `json:"max-zombie,omitempty"`
 }
 
 // Lease is the lease that an acquire or extend asks for: its own ttl, or the
@@ -66,7 +69,7 @@ func (h Header) check() error {
 	for _, d := range [...]struct {
 		name string
 		d    time.Duration
-	}{{"lock.ttl", h.Lock.TTL}, {"lock.grace", h.Lock.Grace}, {"lock.max-hold", h.Lock.MaxHold}, {"max-delay", h.MaxDelay}} {
+	}{{"lock.ttl", h.Lock.TTL}, {"lock.grace", h.Lock.Grace}, {"lock.max-hold", h.Lock.MaxHold}, {"lock.max-zombie", h.Lock.MaxZombie}, {"max-delay", h.MaxDelay}} {
 		if d.d < 0 || d.d > MaxTime {
 			return fmt.Errorf("%w: %s %d is out of bounds: want 0 to %d ns", ErrShape, d.name, d.d, int64(MaxTime))
 		}

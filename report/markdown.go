@@ -60,6 +60,9 @@ func Markdown(w io.Writer, r Run) error {
 	if s := balance(v.Counts); s != "" {
 		b.WriteString(s + "\n\n")
 	}
+	if s := zombieText(v.Zombie); s != "" {
+		b.WriteString(md(s) + "\n\n")
+	}
 	markdownViolations(&b, r)
 	for _, warning := range v.Warnings {
 		fmt.Fprintf(&b, "- Warning: %s (%s)\n", md(warning.Text), md(warning.Word))

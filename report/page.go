@@ -20,6 +20,7 @@ type page struct {
 	Source     string
 	Levels     []levelView
 	Balance    string
+	Zombie     string // for how long keys were refused though free
 	Sold       soldBar
 	Violations []violation // at most maxTold
 	Total      int
@@ -91,7 +92,7 @@ func newPage(r Run) (page, error) {
 	v := r.Verdict
 	p := page{
 		Run: r, Title: title(r.Header.Design, r.Header.Nemesis), Outcome: v.Outcome, Source: r.source(),
-		Balance: balance(v.Counts), Sold: newSoldBar(v.Counts), Total: total(v),
+		Balance: balance(v.Counts), Zombie: zombieText(v.Zombie), Sold: newSoldBar(v.Counts), Total: total(v),
 		Settings: settingsOf(r.Header), Lock: lockWords(r.Header.Lock), Outcomes: outcomeRows(v.Counts.Outcomes),
 	}
 	for _, l := range levels {

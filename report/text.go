@@ -25,6 +25,10 @@ func Text(w io.Writer, r Run, style Style) error {
 		t.line("")
 		t.para(0, b)
 	}
+	if z := zombieText(r.Verdict.Zombie); z != "" {
+		t.line("")
+		t.para(0, plain(z))
+	}
 	t.violations(r)
 	t.warnings(r)
 	t.facts(r)

@@ -32,6 +32,12 @@ func (s Spec) check(d Design) error {
 		}
 		return nil
 	}
+	optional := func(flag string, d time.Duration) error {
+		if d == 0 {
+			return nil
+		}
+		return positive(flag, d)
+	}
 	_, leasesErr := s.leases()
 	_, workErr := Durations(s.Work, s.TTL)
 	_, thinkErr := Durations(s.Think, s.TTL)
@@ -50,7 +56,7 @@ func (s Spec) check(d Design) error {
 		leasesErr, named("work", workErr), named("think", thinkErr), named("qty", qtyErr),
 		positive("time-limit", s.TimeLimit), positive("ttl", s.TTL), positive("grace", s.Grace),
 		positive("retry-delay", s.RetryDelay), positive("wait", s.Wait), positive("renew", s.Renew),
-		positive("ack-wait", s.AckWait),
+		positive("ack-wait", s.AckWait), optional("max-hold", s.MaxHold), optional("max-zombie", s.MaxZombie),
 		oneOf("nodes", strconv.Itoa(s.Nodes), "3", "5"),
 		oneOf("lock-key", s.LockKey, GrainSKU, GrainCategory, GrainUserSKU, GrainSegment),
 		oneOf("stock-on", s.StockOn, d.on...),

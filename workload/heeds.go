@@ -10,7 +10,7 @@ import (
 )
 
 // LockFlags are the settings of a lock that only some designs look at.
-var LockFlags = []string{"retries", "retry-delay", "jitter", "wait", "renew", "drift", "nodes", "acks", "ack-wait", "lock-key", "persistence"}
+var LockFlags = []string{"retries", "retry-delay", "jitter", "wait", "renew", "drift", "nodes", "acks", "ack-wait", "lock-key", "persistence", "max-hold", "max-zombie"}
 
 // Heeds reports whether the design looks at the setting of that name. Someone
 // who sets what is not looked at believes to have changed something.
@@ -20,7 +20,7 @@ func (d Design) Heeds(flag string) bool {
 		return d.Topology.Lock == env.Independent5
 	case "persistence":
 		return d.Topology.Lock != ""
-	case "lock-key":
+	case "lock-key", "max-hold", "max-zombie":
 		return !d.Lock.None
 	}
 	uses, lockFlag := usesOf[flag]

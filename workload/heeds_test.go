@@ -20,6 +20,8 @@ func TestWhatADesignHeeds(t *testing.T) {
 		{"wait", []string{"stock-lock", "spin-lock", "pubsub-lock"}, []string{"redis-lock"}},
 		{"jitter", []string{"redis-lock", "stock-lock"}, []string{"none"}},
 		{"lock-key", []string{"redis-lock"}, []string{"lua-stock"}},
+		{"max-hold", []string{"redis-lock", "redlock"}, []string{"lua-stock"}},
+		{"max-zombie", []string{"redis-lock"}, []string{"none"}},
 		{"persistence", []string{"redis-lock"}, []string{"row-lock"}},
 		{"skus", []string{"none"}, nil},
 	} {

@@ -58,6 +58,8 @@ type Spec struct {
 	TTL        time.Duration `json:"ttl,omitempty"`         // of the lock; default 5 s
 	Leases     string        `json:"leases,omitempty"`      // a mixed fleet: "3s,500ms": worker i has the i-th in turn, TTL is the longest; default: all have TTL
 	Grace      time.Duration `json:"grace,omitempty"`       // after the ttl by which a free lock must be had; default 1 s
+	MaxHold    time.Duration `json:"max-hold,omitempty"`    // nobody needs the lock for longer; default: nothing is promised
+	MaxZombie  time.Duration `json:"max-zombie,omitempty"`  // the lock may be refused so long though nobody holds it; default: for any time
 	MaxDelay   time.Duration `json:"max-delay,omitempty"`   // a request may act this long after its time-out; default 5 s
 	Retries    int           `json:"retries,omitempty"`     // of a busy lock; -1: none; default 3
 	RetryDelay time.Duration `json:"retry-delay,omitempty"` // between them; default 50 ms
@@ -240,6 +242,7 @@ func (s Spec) Header() histories.Header {
 	spec := d.Lock
 	if !spec.None {
 		spec.TTL, spec.Grace = s.TTL, s.Grace
+		spec.MaxHold, spec.MaxZombie = s.MaxHold, s.MaxZombie
 	}
 	if d.NoLease {
 		spec.TTL = 0
@@ -259,7 +262,7 @@ func (s Spec) settings() map[string]string {
 		"batches": strconv.Itoa(s.Batches), "segments": strconv.Itoa(s.Segments),
 		"customers": strconv.Itoa(s.Customers),
 		"work":      s.Work, "think": s.Think, "qty": s.Qty,
-		"ttl": s.ttl(), "grace": s.Grace.String(), "max-delay": s.MaxDelay.String(),
+		"ttl": s.ttl(), "grace": s.Grace.String(), "max-hold": s.MaxHold.String(), "max-zombie": s.MaxZombie.String(), "max-delay": s.MaxDelay.String(),
 		"retries": strconv.Itoa(s.Retries), "retry-delay": s.RetryDelay.String(), "jitter": s.Jitter.String(),
 		"wait": s.Wait.String(), "renew": s.Renew.String(),
 		"drift": strconv.FormatFloat(s.Drift, 'g', -1, 64), "nodes": strconv.Itoa(s.Nodes),

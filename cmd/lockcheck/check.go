@@ -21,16 +21,22 @@ func runCheck(ctx context.Context, a *app, args []string) (int, error) {
 	f := a.flags("check")
 	format := f.String("format", "text", "text, json, junit or markdown")
 	limit := f.Duration("porcupine-time", 0, "time for porcupine per key (default: the checker's)")
+	hold := f.Duration("max-hold", 0, "a longer hold of a lock is a violation (default: what the header says)")
+	zombie := f.Duration("max-zombie", 0, "so is a lock that is refused for longer though nobody holds it (default: what the header says)")
 	if err := parse(f, args, 1, 1<<20); err != nil {
 		return 0, err
 	}
 	if err := checkFormat(*format); err != nil {
 		return 0, err
 	}
+	if *hold < 0 || *zombie < 0 {
+		return 0, usagef("--max-hold=%v, --max-zombie=%v: must not be negative", *hold, *zombie)
+	}
+	o := checker.Options{PorcupineTime: *limit, MaxHold: *hold, MaxZombie: *zombie}
 	worst := checker.Outcome("")
 	var runs []report.Run
 	for _, name := range f.Args() {
-		r, err := a.checkFile(ctx, name, checker.Options{PorcupineTime: *limit})
+		r, err := a.checkFile(ctx, name, o)
 		if err != nil {
 			return 0, err
 		}

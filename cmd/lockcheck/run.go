@@ -126,6 +126,8 @@ func specFlags(s *pflag.FlagSet, w *workload.Spec) {
 	s.StringVar(&w.LockKey, "lock-key", "", "grain of the lock: category, sku, user-sku or segment")
 	s.Var(leaseFlag{w}, "ttl", "of the lock (default 5s); a mixed fleet: 3s,500ms gives them to the workers in turn")
 	s.DurationVar(&w.Grace, "grace", 0, "after the ttl by which a free lock must be had (default 1s)")
+	s.DurationVar(&w.MaxHold, "max-hold", 0, "nobody needs the lock for longer: a longer hold is a violation (default: any may be)")
+	s.DurationVar(&w.MaxZombie, "max-zombie", 0, "a lock that nobody holds is refused no longer, else it is a violation (default: any time is only told)")
 	s.IntVar(&w.Retries, "retries", 0, "of a busy lock; -1: none (default 3)")
 	s.DurationVar(&w.RetryDelay, "retry-delay", 0, "between two tries (default 50ms)")
 	s.Var((*noneOrDuration)(&w.Jitter), "jitter", "at most this much more; -1: none (default 50ms)")

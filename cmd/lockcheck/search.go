@@ -42,6 +42,11 @@ func runSearch(ctx context.Context, a *app, args []string) (int, error) {
 	if *property != "" && !slices.Contains(propertyNames(), *property) {
 		return 0, unknownName("property", *property, propertyNames())
 	}
+	for flag, p := range map[string]checker.Property{"max-hold": checker.MaxHold, "max-zombie": checker.ZombieTime} {
+		if *property == string(p) && !f.set.Changed(flag) {
+			return 0, hint(usagef("--property=%s: nothing bounds it", p), "--%s=1s, for instance", flag)
+		}
+	}
 	if f.cluster != onSim {
 		return 0, usagef("search runs on the simulated cluster only")
 	}
