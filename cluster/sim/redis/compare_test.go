@@ -28,7 +28,7 @@ func (p *pair) both(args ...string) (reply any) {
 	p.t.Helper()
 	real := p.real.Do(args...)
 	model := p.model.Do(time.Now(), p.mode, args).Reply
-	if diff := difference(args, real, model); diff != "" {
+	if diff := p.real.version.difference(args, real, model); diff != "" {
 		p.t.Errorf("%s\n(-real +model)\n%s", quote(args), diff)
 	}
 	return real
@@ -39,8 +39,8 @@ func quote(args []string) string {
 }
 
 // difference compares two replies to the same command as strictly as the
-// command allows.
-func difference(args []string, real, model any) string {
+// command and the version of the server allow.
+func (v version) difference(args []string, real, model any) string {
 	switch strings.ToUpper(args[0]) {
 	case "TTL", "PTTL", "TIME":
 		real, model = roughly(real), roughly(model)
@@ -53,7 +53,7 @@ func difference(args []string, real, model any) string {
 	case "HGETALL":
 		real, model = sortedPairs(real), sortedPairs(model)
 	}
-	return cmp.Diff(real, model, sameMoment)
+	return cmp.Diff(real, model, sameMoment, v.alike())
 }
 
 // sameMoment: the clocks of model and server are a few milliseconds apart,
@@ -151,7 +151,7 @@ func content(do func(args ...string) any, key, kind string) any {
 func (p *pair) compareDatasets() {
 	p.t.Helper()
 	model := func(args ...string) any { return p.model.Do(time.Now(), p.mode, args).Reply }
-	if diff := cmp.Diff(dataset(p.real.Do), dataset(model), sameMoment); diff != "" {
+	if diff := cmp.Diff(dataset(p.real.Do), dataset(model), sameMoment, p.real.version.alike()); diff != "" {
 		p.t.Errorf("datasets differ (-real +model)\n%s", diff)
 	}
 }

@@ -81,7 +81,7 @@ func essence(effect []string) []any {
 	}
 	switch effect[0] {
 	case "SET":
-		drop(3, "NX", "XX")
+		drop(3, "NX", "XX", "GET")
 	case "SETNX", "GETSET":
 		effect[0] = "SET"
 	case "GETDEL":
@@ -112,9 +112,22 @@ func essence(effect []string) []any {
 	return words
 }
 
+// saysAgain reports whether an effect sets the last ID of a group to what the
+// XCLAIM before it has set it to: Redis 7.2 sends both.
+func saysAgain(effect, before []string) bool {
+	if effect[0] != "XGROUP" || effect[1] != "SETID" || before[0] != "XCLAIM" {
+		return false
+	}
+	last := slices.Index(before, "LASTID")
+	return last > 0 && slices.Equal([]string{before[1], before[2], before[last+1]}, effect[2:5])
+}
+
 func essences(effects [][]string) []any {
 	all := []any{}
-	for _, effect := range effects {
+	for i, effect := range effects {
+		if i > 0 && saysAgain(effect, effects[i-1]) {
+			continue
+		}
 		all = append(all, essence(effect))
 	}
 	return all
@@ -135,7 +148,7 @@ func (p *pair) effects(stream realStream, mark string, args []string) {
 		sortEffects(real)
 		sortEffects(model)
 	}
-	if diff := cmp.Diff(essences(real), essences(model), sameMoment); diff != "" {
+	if diff := cmp.Diff(essences(real), essences(model), sameMoment, p.real.version.alike()); diff != "" {
 		p.t.Errorf("effects of %s (-real +model)\n%s", quote(args), diff)
 	}
 }

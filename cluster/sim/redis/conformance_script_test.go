@@ -148,7 +148,7 @@ func (p *pair) script(e evaluation) {
 	if realError, isError := real.(Error); isError && luaWording.MatchString(string(realError)) {
 		real, model = kind(real), kind(model)
 	}
-	if diff := cmp.Diff(real, model); diff != "" {
+	if diff := cmp.Diff(real, model, p.real.version.alike()); diff != "" {
 		p.t.Errorf("%s\n(-real +model)\n%s", quote(args), diff)
 	}
 }
