@@ -186,7 +186,7 @@ type Result struct {
 
 // Warning is no violation, but worth a look.
 type Warning struct {
-	Word string `json:"word"` // "lock-busy", "low-stock", "slow-grants", "renewals-missed", "units-in-doubt"
+	Word string `json:"word"` // "lock-busy", "low-stock", "slow-grants", "renewals-missed", "units-in-doubt", "starvation"
 	Text string `json:"text"`
 }
 

@@ -19,7 +19,7 @@ const (
 // warnings are what is no violation, but worth a look.
 func (r *run) warnings() []Warning {
 	var out []Warning
-	for _, w := range []Warning{r.lockBusy(), r.lowOnStock(), r.slowGrants(), r.renewalsMissed(), r.unitsInDoubt()} {
+	for _, w := range []Warning{r.lockBusy(), r.lowOnStock(), r.slowGrants(), r.renewalsMissed(), r.unitsInDoubt(), r.starved()} {
 		if w.Word != "" {
 			out = append(out, w)
 		}
