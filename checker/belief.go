@@ -40,6 +40,7 @@ type hold struct {
 	why      ending
 	release  *histories.Op   // of byRelease
 	inner    []*histories.Op // grants to the same worker inside it, of a reentrant lock
+	tokens   map[string]bool // of inner, once they are many
 }
 
 // ended is when the hold ended by what its worker knew: its deadline, also if the
@@ -137,7 +138,7 @@ func (b *believer) acquire(op *histories.Op) {
 	if n := len(b.open); n > 0 && b.spec.Reentrant {
 		outer := &b.open[n-1]
 		outer.depth++
-		outer.inner = append(outer.inner, op)
+		outer.enter(op)
 		if op.Until.Known && outer.until != histories.Never {
 			outer.until = max(outer.until, op.Until.N)
 		}
@@ -168,15 +169,8 @@ func (b *believer) limitOf(op *histories.Op, from int64) (int64, ending) {
 	if sale := b.op(op.Parent); sale != nil && sale.Return < limit {
 		limit, cause = sale.Return, bySaleOver
 	}
-	notices := b.notices[op.Process]
-	first, _ := slices.BinarySearchFunc(notices, from, func(m *histories.Event, t int64) int { return cmp.Compare(m.Time, t) })
-	for _, m := range notices[first:] {
-		if m.Time >= limit {
-			break
-		}
-		if (m.Key == "" || m.Key == b.key) && (m.Token == "" || op.Token == "" || m.Token == op.Token) {
-			return m.Time, byNotice
-		}
+	if at := b.notices.first(op.Process, b.key, op.Token, from); at < limit {
+		return at, byNotice
 	}
 	return limit, cause
 }
@@ -285,9 +279,30 @@ func (b *believer) find(op *histories.Op) int {
 	return last
 }
 
+// fewInner is how many inner grants are looked through one by one.
+const fewInner = 8
+
+// enter adds a grant inside the hold.
+func (x *belief) enter(op *histories.Op) {
+	x.inner = append(x.inner, op)
+	switch {
+	case len(x.inner) <= fewInner:
+		return
+	case x.tokens == nil:
+		x.tokens = map[string]bool{}
+		for _, inner := range x.inner {
+			x.tokens[inner.Token] = true
+		}
+	}
+	x.tokens[op.Token] = true
+}
+
 // has reports whether a token is of the hold, or of a grant inside it.
 func (x *belief) has(token string) bool {
-	return x.acquire.Token == token || slices.ContainsFunc(x.inner, func(op *histories.Op) bool { return op.Token == token })
+	if x.acquire.Token == token || x.tokens != nil {
+		return x.acquire.Token == token || x.tokens[token]
+	}
+	return slices.ContainsFunc(x.inner, func(op *histories.Op) bool { return op.Token == token })
 }
 
 // end closes open belief i at the moment at, or before.

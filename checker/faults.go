@@ -72,6 +72,7 @@ type faultTimes struct {
 	roles  []int   // marks that tell of a promotion
 	hurt   int64   // when servers or links were hit first, or roles changed; else Never
 	skewed int64   // when a clock was skewed first; else Never
+	split  int64   // until when one store is certain: nothing but clocks of servers was hit, nobody promoted; else Never
 	calm   []calm
 	slow   []lasting // faults that last, of servers or workers
 }
@@ -81,7 +82,7 @@ type faultTimes struct {
 type calm struct{ from, to int64 }
 
 func readFaults(marks []histories.Event) faultTimes {
-	t := faultTimes{hurt: histories.Never, skewed: histories.Never}
+	t := faultTimes{hurt: histories.Never, skewed: histories.Never, split: histories.Never}
 	t.faults, t.roles = faultSpans(marks)
 	for _, f := range t.faults {
 		if lasts(f.event) {
@@ -89,6 +90,9 @@ func readFaults(marks []histories.Event) faultTimes {
 		}
 		if f.server {
 			t.hurt = min(t.hurt, f.from)
+			if f.event.F != histories.Skew {
+				t.split = min(t.split, f.from)
+			}
 		}
 		if f.event.F == histories.Skew {
 			t.skewed = min(t.skewed, f.from)
@@ -103,7 +107,7 @@ func readFaults(marks []histories.Event) faultTimes {
 		}
 	}
 	for _, i := range t.roles {
-		t.hurt = min(t.hurt, marks[i].Time)
+		t.hurt, t.split = min(t.hurt, marks[i].Time), min(t.split, marks[i].Time)
 	}
 	for i := range marks {
 		if m := &marks[i]; mends(m) {
@@ -134,55 +138,6 @@ func (t *faultTimes) calmSince(at int64) int64 {
 		return 0
 	}
 	return t.calm[i-1].to
-}
-
-// faultSpans pairs faults with what undid them.
-func faultSpans(marks []histories.Event) (spans []fault, roles []int) {
-	var open []int // into spans
-	for i := range marks {
-		m := &marks[i]
-		switch {
-		case isFault(m) && m.Error == "":
-			f := fault{mark: i, event: m, from: m.Time, to: m.Time, server: hitsServer(m)}
-			if lasts(m) {
-				f.to = histories.Never
-				open = append(open, len(spans))
-			}
-			spans = append(spans, f)
-		case m.F == histories.Promoted:
-			roles = append(roles, i)
-		default:
-			open = slices.DeleteFunc(open, func(at int) bool {
-				if !undoes(m, spans[at].event) {
-					return false
-				}
-				spans[at].to = m.Time
-				return true
-			})
-		}
-	}
-	return spans, roles
-}
-
-// undoes reports whether m ends the fault that began with f.
-func undoes(m, f *histories.Event) bool {
-	switch m.F {
-	case histories.Healthy:
-		return m.Error == ""
-	case histories.Phase:
-		return m.Note == "final"
-	case histories.Start:
-		return f.F == histories.Kill && sameTargets(m, f)
-	case histories.Resume:
-		return f.F == histories.Pause && sameTargets(m, f)
-	case histories.Heal:
-		return m.Error == "" && f.F != histories.Kill && f.F != histories.Pause && (len(m.Targets) == 0 || len(f.Targets) == 0 || sameTargets(m, f))
-	}
-	return false
-}
-
-func sameTargets(a, b *histories.Event) bool {
-	return slices.ContainsFunc(a.Targets, func(name string) bool { return slices.Contains(b.Targets, name) })
 }
 
 // hitsServer reports whether a fault concerns servers or their links.

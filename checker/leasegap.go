@@ -74,17 +74,7 @@ func (c *lastHeard) over(r *run, extend *histories.Op) bool {
 
 // oneStore reports whether nothing worse had happened to servers by at than
 // that their clocks were changed: then no two of them gave one lock away.
-func (r *run) oneStore(at int64) bool {
-	for _, f := range r.faults {
-		if f.from >= at {
-			break
-		}
-		if f.server && f.event.F != histories.Skew {
-			return false
-		}
-	}
-	return r.promotion(0, at-1) == nil
-}
+func (r *run) oneStore(at int64) bool { return at <= r.split }
 
 // latestHolders are the holds of two workers that began last: one of them is
 // of another worker than any given one.

@@ -185,9 +185,13 @@ func (r *lockReducer) notHeld(g *lockGroup) {
 // at one instant is in the order in which it did it.
 func (n *lockNeed) deniedBy(op *histories.Op) bool {
 	own := op.Process == n.who
-	after := op.Call > n.lo || own && op.Call == n.lo && op.CallLine > n.acq.CallLine
 	before := op.Return < n.hi || own && op.Return == n.hi && n.rel != nil && op.CallLine < n.rel.CallLine
-	return n.span && after && before
+	return n.span && n.beganBefore(op) && before
+}
+
+// beganBefore reports whether op was called after n had begun.
+func (n *lockNeed) beganBefore(op *histories.Op) bool {
+	return op.Call > n.lo || op.Process == n.who && op.Call == n.lo && op.CallLine > n.acq.CallLine
 }
 
 func (r *lockReducer) denied(op, acq *histories.Op) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 
 	"github.com/lockcheck/lockcheck/histories"
 )
@@ -98,20 +99,18 @@ func (s *lockSequence) lapses() bool {
 // nested matches each release with the last grant that is still open. A
 // release that finds none is served by an unknown acquire.
 func (s *lockSequence) nested() {
-	var open []*histories.Op
+	var open nestedGrants
 	taking := s.taking
-	for _, op := range s.known {
+	for place, op := range s.known {
 		switch {
 		case op.F == histories.Acquire:
-			open = append(open, op)
-		case len(open) > 0:
-			i := s.lasting(open)
-			if !s.r.spec.Reentrant && s.r.end(open[i]) != s.r.end(open[0]) {
+			open.add(op, s.r.end(op), place)
+		case open.Len() > 0:
+			if !s.r.spec.Reentrant && !open.alike() {
 				s.r.uncovered = fmt.Errorf("op %d may have released either of two grants", op.ID)
 				return
 			}
-			s.r.granted(&lockGroup{who: s.who, acq: open[i]}, op, nil)
-			open = slices.Delete(open, i, i+1)
+			s.r.granted(&lockGroup{who: s.who, acq: open.take()}, op, nil)
 		case len(taking) > 0 && askedBefore(taking[0], op):
 			s.r.unknownAcquire(&lockGroup{who: s.who, acq: taking[0]}, op)
 			taking = taking[1:]
@@ -122,21 +121,11 @@ func (s *lockSequence) nested() {
 			return
 		}
 	}
-	for _, acq := range open {
-		s.r.granted(&lockGroup{who: s.who, acq: acq}, nil, nil)
-	}
-}
-
-// lasting is the open grant that ends last by itself, and of several the last.
-// Releasing that one leaves the least.
-func (s *lockSequence) lasting(open []*histories.Op) int {
-	last := len(open) - 1
-	for i, acq := range slices.Backward(open) {
-		if s.r.end(acq) > s.r.end(open[last]) {
-			last = i
+	for _, g := range open.oldest {
+		if !g.taken {
+			s.r.granted(&lockGroup{who: s.who, acq: g.acq}, nil, nil)
 		}
 	}
-	return last
 }
 
 // events are known operations and unknown releases, by Call.
@@ -246,13 +235,44 @@ func (s *lockSequence) counts(events []*histories.Op) (k, least []int) {
 }
 
 // notHeld finds an answer "not the owner" inside a span of the worker's own.
+// Of the spans that began before it, the one that ends last tells.
 func (s *lockSequence) notHeld(needs []lockNeed) {
-	for _, op := range s.refused {
-		for i := range needs {
-			if needs[i].deniedBy(op) {
-				s.r.denied(op, needs[i].acq)
-				return
-			}
+	if len(s.refused) == 0 {
+		return
+	}
+	spans := make([]*lockNeed, 0, len(needs))
+	for i := range needs {
+		if needs[i].span {
+			spans = append(spans, &needs[i])
 		}
 	}
+	slices.SortStableFunc(spans, func(a, b *lockNeed) int {
+		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.acq.CallLine, b.acq.CallLine))
+	})
+	last := make([]*lockNeed, len(spans)) // of spans[:i+1], the one that ends last
+	for i, n := range spans {
+		if last[i] = n; i > 0 && !last[i-1].endsFirst(n) {
+			last[i] = last[i-1]
+		}
+	}
+	for _, op := range s.refused {
+		i := sort.Search(len(spans), func(i int) bool { return !spans[i].beganBefore(op) })
+		if i > 0 && last[i-1].deniedBy(op) {
+			s.r.denied(op, last[i-1].acq)
+			return
+		}
+	}
+}
+
+// endsFirst reports whether n ends before other, of spans of one worker.
+func (n *lockNeed) endsFirst(other *lockNeed) bool {
+	return cmp.Or(cmp.Compare(n.hi, other.hi), cmp.Compare(n.endLine(), other.endLine())) < 0
+}
+
+// endLine is the line of what ended the span; -1 if that was no operation.
+func (n *lockNeed) endLine() int {
+	if n.rel == nil {
+		return -1
+	}
+	return n.rel.CallLine
 }

@@ -25,7 +25,7 @@ type run struct {
 	listen  sync.Once
 	held    workerHolds // see heldByWorkers
 	gather  sync.Once
-	notices map[histories.Process][]*histories.Event
+	notices noticeIndex
 	recheck time.Duration // for porcupine to decide one key again
 	byOwner ownerIndex
 	perHost histories.Process // workers that live and die together

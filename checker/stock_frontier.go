@@ -2,6 +2,7 @@ package checker
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 
@@ -27,15 +28,17 @@ const (
 // never return, are only counted. And what only looks at the stock is placed
 // as soon as it fits, since it changes nothing.
 type stockFrontier struct {
-	states map[stockState]struct{}
-	open   returnHeap
-	slots  [maxPending]*histories.Op // open operations that are in states
-	used   uint64                    // slots that are
-	slotOf map[*histories.Op]int
-	kinds  []int64 // change of the stock, of each kind of unknown operation
-	called [maxKinds]int32
-	steps  int
-	last   []*histories.Op // that returned, for evidence
+	states   map[stockState]struct{}
+	open     returnHeap
+	slots    [maxPending]*histories.Op // open operations that are in states
+	used     uint64                    // slots that are
+	slotOf   map[*histories.Op]int
+	kinds    []int64 // change of the stock, of each kind of unknown operation
+	called   [maxKinds]int32
+	steps    int
+	most     int64 // stock of any state, if levelled
+	levelled bool
+	last     []*histories.Op // that returned, for evidence
 }
 
 // stockState is the stock after some operations.
@@ -99,6 +102,9 @@ func (f *stockFrontier) call(op *histories.Op) error {
 		f.called[kind]++
 		return nil
 	}
+	if f.always(op) {
+		return nil
+	}
 	slot := bits.TrailingZeros64(^f.used)
 	if slot == maxPending {
 		return fmt.Errorf("more than %d operations open at one time (op %d)", maxPending, op.ID)
@@ -107,13 +113,31 @@ func (f *stockFrontier) call(op *histories.Op) error {
 	f.slots[slot], f.slotOf[op] = op, slot
 	f.open.push(op)
 	if change(op) == 0 {
-		f.look(op, slot)
+		return f.look(op, slot)
 	}
 	return nil
 }
 
+// always reports whether op only looks and fits every state, as refusals of a
+// large order do: then it is placed at its call, in all of them, and says nothing more.
+func (f *stockFrontier) always(op *histories.Op) bool {
+	if op.F != histories.Sell || op.Outcome != histories.Fail || op.Seen.Known {
+		return false
+	}
+	if !f.levelled {
+		f.levelled, f.most = true, math.MinInt64
+		for s := range f.states {
+			f.most = max(f.most, s.left)
+		}
+	}
+	return f.most < op.Qty
+}
+
 // look places what only looks in all states that it fits.
-func (f *stockFrontier) look(op *histories.Op, slot int) {
+func (f *stockFrontier) look(op *histories.Op, slot int) error {
+	if f.steps += len(f.states); f.steps > maxSteps {
+		return fmt.Errorf("too many ways to explain op %d", op.ID)
+	}
 	states := make(map[stockState]struct{}, len(f.states))
 	for s := range f.states {
 		if fits(op, s.left) {
@@ -122,6 +146,7 @@ func (f *stockFrontier) look(op *histories.Op, slot int) {
 		states[s] = struct{}{}
 	}
 	f.states = states
+	return nil
 }
 
 func (f *stockFrontier) returnsBefore(now int64) (*contradiction, error) {
@@ -168,7 +193,7 @@ func (f *stockFrontier) ret(op *histories.Op) error {
 			return fmt.Errorf("too many ways to explain op %d", op.ID)
 		}
 	}
-	f.states = after
+	f.states, f.levelled = after, false
 	f.used &^= mask
 	delete(f.slotOf, op)
 	f.slots[slot] = nil

@@ -202,20 +202,22 @@ func (s *stockSweep) step(forcer *histories.Op, need int64) *contradiction {
 		s.sold = min(need, s.sold+room) // unrecorded sells
 		return nil
 	}
-	return s.placeLoose(forcer, need)
+	return s.placeLoose(forcer, need, room)
 }
 
 // placeLoose places the sell that claims nothing and returns first: whatever
 // order exists, exchanging two of one size so that this one comes first
 // leaves it legal.
-func (s *stockSweep) placeLoose(forcer *histories.Op, need int64) *contradiction {
+func (s *stockSweep) placeLoose(forcer *histories.Op, need, room int64) *contradiction {
 	switch {
 	case len(s.loose) > 0:
 		op := s.loose[0]
-		s.placed[op]++
-		if !s.wild || s.placed[op] == op.Qty {
-			s.loose.pop()
+		if s.wild {
+			s.placeUnits(op, min(room, need-s.sold))
+			return nil
 		}
+		s.placed[op]++
+		s.loose.pop()
 	case len(s.spare) > 0:
 		s.spare = s.spare[1:]
 	default:
@@ -223,6 +225,17 @@ func (s *stockSweep) placeLoose(forcer *histories.Op, need int64) *contradiction
 	}
 	s.sold += s.size
 	return nil
+}
+
+// placeUnits places units of a sell that comes in pieces, as many as there is
+// room for at once: a quantity of millions costs no more than one of two.
+func (s *stockSweep) placeUnits(op *histories.Op, room int64) {
+	n := min(room, op.Qty-s.placed[op])
+	s.placed[op] += n
+	s.sold += n
+	if s.placed[op] == op.Qty {
+		s.loose.pop()
+	}
 }
 
 func (s *stockSweep) noRoom(forcer *histories.Op, room int64) *contradiction {
@@ -236,10 +249,12 @@ func (s *stockSweep) noRoom(forcer *histories.Op, room int64) *contradiction {
 
 func (s *stockSweep) clash(why string, ops ...*histories.Op) *contradiction {
 	c := &contradiction{Why: why, From: histories.Never}
+	there := make(map[int64]bool, len(ops))
 	for _, op := range ops {
-		if slices.Contains(c.Ops, op.ID) {
+		if there[op.ID] {
 			continue
 		}
+		there[op.ID] = true
 		c.Ops = append(c.Ops, op.ID)
 		c.From = min(c.From, op.Call)
 		c.To = max(c.To, op.Call)

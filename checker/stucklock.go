@@ -34,7 +34,7 @@ func (r *run) stuckLocks(k *keyed) {
 	if len(busy) == 0 {
 		return
 	}
-	s := stuckSearch{run: r, k: k, bound: bound, taken: r.takenSpans(k)}
+	s := stuckSearch{run: r, k: k, bound: bound, taken: r.takenSpans(k), acquires: acquiresOf(k)}
 	for _, op := range busy {
 		s.see(op)
 	}
@@ -139,8 +139,9 @@ type stuckSearch struct {
 	found    *histories.Op   // the first that shows a stuck lock
 	told     bool            // it was reported, and nobody has certainly had it since
 	clouded  *histories.Op   // the last that would be too late, were no server hit
-	attempts int             // into k.locks
-	last     int64           // when the last attempt by anybody before had ended
+	acquires []*histories.Op
+	attempts int   // into acquires
+	last     int64 // when the last attempt by anybody before had ended
 }
 
 func (s *stuckSearch) see(op *histories.Op) {
@@ -184,9 +185,9 @@ func (s *stuckSearch) see(op *histories.Op) {
 // alone reports whether no other acquire was on its way within the bound
 // before op, or while it was.
 func (s *stuckSearch) alone(op *histories.Op) bool {
-	ops := s.k.locks
+	ops := s.acquires
 	for ; s.attempts < len(ops) && ops[s.attempts].Call < op.Call; s.attempts++ {
-		if a := ops[s.attempts]; a.F == histories.Acquire && a != op {
+		if a := ops[s.attempts]; a != op {
 			s.last = max(s.last, s.ended(a))
 		}
 	}
@@ -197,7 +198,7 @@ func (s *stuckSearch) alone(op *histories.Op) bool {
 		if a.Call > op.Return {
 			break
 		}
-		if a.F == histories.Acquire && a != op {
+		if a != op {
 			return false
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // they were told that a lock is gone.
 func (r *run) workersEnds() {
 	r.deaths, r.births = map[histories.Process][]int64{}, map[histories.Process][]int64{}
-	r.notices = map[histories.Process][]*histories.Event{}
+	r.notices = noticeIndex{}
 	r.perHost = 1
 	if n, err := strconv.ParseInt(r.h.Header.Settings["per-host"], 10, 32); err == nil && n > 1 {
 		r.perHost = histories.Process(n)
@@ -22,7 +22,7 @@ func (r *run) workersEnds() {
 		m := &r.h.Marks[i]
 		switch {
 		case m.F == histories.Lost:
-			r.notices[m.Process] = append(r.notices[m.Process], m)
+			r.notices.add(m)
 		case m.Process == histories.Nemesis && (m.F == histories.Kill || m.F == histories.Crash):
 			kills = append(kills, m)
 		case m.Process == histories.Nemesis && m.F == histories.Start:
