@@ -46,6 +46,16 @@ func (w *world) doubt(x *checker.Violation) string {
 		if !w.struck[x.Key] && w.flaw != outlivesLease && w.anyExpired(x.Key) == nil {
 			return "nothing went wrong with this key"
 		}
+	case "unlocked-write":
+		if w.asked[w.sellOf[x.Ops[0]]] {
+			return "that sell had asked for the lock"
+		}
+	case "lease-lost":
+		if !slices.Contains([]flaw{refusesFlaw, deletesAnyFlaw, grantsTwiceFlaw}, w.flaw) {
+			return "no lease was lost"
+		}
+	default:
+		return "the world knows nothing of this property"
 	}
 	return ""
 }
@@ -76,9 +86,12 @@ func (w *world) doubtHold(x *checker.Violation) string {
 	if !accused {
 		return ""
 	}
-	first := w.did[x.Ops[0]].of
-	if second := w.did[x.Ops[1]].of; first == nil || second != nil && second.at < first.at {
-		first = second
+	first, second := w.did[x.Ops[0]].of, w.did[x.Ops[1]].of
+	if first == nil || second != nil && second.at < first.at {
+		first, second = second, first
+	}
+	if first != nil && second != nil && slices.Contains(may, expired) && first.expires <= second.at {
+		return "" // its lease was over by then, whatever else had happened to it
 	}
 	if first == nil || !slices.Contains(may, w.fate(first)) {
 		return fmt.Sprintf("the earlier grant %+v ended otherwise", first)
@@ -161,7 +174,7 @@ func (w *world) firstGrant(owner string) int64 {
 
 func (w *world) doubtStale(x *checker.Violation) string {
 	op := x.Ops[0]
-	if !w.did[op].took {
+	if !w.did[op].took && !w.retries { // a second try finds its order taken
 		return "that write had no effect"
 	}
 	b := w.holds[w.sellOf[op]]

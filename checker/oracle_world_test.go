@@ -135,7 +135,6 @@ func draw(seed uint64, f flaw) settings {
 			s.ttl, s.lost, s.dies, s.failovers = 0, 0, 0, 0
 		}
 	}
-	s.reentrant = false
 	if s.reentrant {
 		s.fenced = false
 	}
@@ -146,9 +145,11 @@ func draw(seed uint64, f flaw) settings {
 func (s settings) with(r *rand.Rand) settings {
 	switch s.flaw {
 	case revivesFlaw:
-		s.deadline, s.renew, s.paused, s.ttl = true, true, 15, 200*ms
+		s.deadline, s.renew, s.paused, s.ttl, s.long, s.skus, s.workers, s.sells = true, true, 15, 200*ms, 60, 1, 5, 5
 	case deletesAnyFlaw:
-		s.ttl, s.long, s.paused = 200*ms, 40, 8
+		s.ttl, s.long, s.paused, s.failovers = 200*ms, 40, 8, 0
+	case grantsTwiceFlaw:
+		s.failovers = 0 // nothing in the history would tell the one from the other
 	case losesWrites, startsEmpty:
 		s.failovers, s.ttl = 1+r.IntN(2), second
 	case outlivesLease:
