@@ -274,6 +274,8 @@ func believes(h *histories.History, a *histories.Op, at int64) bool {
 		switch {
 		case op.ID == a.Parent && op.Return <= at:
 			return false
+		case tookAgain(h, a, op) && op.Call <= at:
+			return false
 		case op.Process != a.Process || op.Token != a.Token:
 		case op.F == histories.Release && op.Call <= at:
 			return false
@@ -301,6 +303,22 @@ func believes(h *histories.History, a *histories.Op, at int64) bool {
 		}
 	}
 	return !dead && from <= at && at < deadline
+}
+
+// tookAgain reports whether a worker's acquire shows that it has forgotten an older
+// grant: that lease can have run out by then, and the new one is for another sell,
+// or for none that is named.
+func tookAgain(h *histories.History, a, again *histories.Op) bool {
+	if again.F != histories.Acquire || again.Outcome != histories.OK || again.Process != a.Process || again.Call < a.Return || again.ID == a.ID {
+		return false
+	}
+	lease := a.Call + int64(h.Header.Lock.TTL)
+	for i := range h.Ops {
+		if op := &h.Ops[i]; op.F == histories.Extend && op.Outcome == histories.OK && op.Token == a.Token && op.Call < again.Call {
+			lease = max(lease, op.Call+int64(h.Header.Lock.TTL))
+		}
+	}
+	return lease <= again.Call && (again.Parent == 0 || again.Parent != a.Parent)
 }
 
 // randomBeliefs is a history of a few workers that take a lock as if nobody

@@ -54,19 +54,25 @@ func ownerOf(op *histories.Op) string {
 }
 
 // foreignReleaseBetween is a foreign release that deleted the lock under a
-// before b was granted it.
+// before b was granted it. One that was sent when a's lease had certainly run out
+// deleted somebody else's.
 func (r *run) foreignReleaseBetween(k *keyed, a, b *hold) *histories.Op {
 	foreign, _ := k.broken(ForeignRelease)
+	if len(foreign) == 0 {
+		return nil
+	}
+	over := r.leaseEnd(k.confirmed(a, b.from))
 	for i := range foreign {
 		op := r.op(foreign[i].Ops[0])
-		if op.Call >= a.from && op.Call <= b.from && op.Process != a.worker() {
+		if op.Call >= a.from && op.Call <= min(b.from, over) && op.Process != a.worker() {
 			return op
 		}
 	}
 	return nil
 }
 
-// confirmed is the last ok acquire or extend of a hold before t.
+// confirmed is the last ok acquire or extend of a hold that was sent before t: it
+// may have acted by then, also where its answer came later.
 func (k *keyed) confirmed(h *hold, t int64) *histories.Op {
 	last := h.acquire
 	if h.resumed != nil {
@@ -76,7 +82,7 @@ func (k *keyed) confirmed(h *hold, t int64) *histories.Op {
 		if op.Call > t {
 			break
 		}
-		if op.F == histories.Extend && op.Outcome == histories.OK && op.Process == h.worker() && op.Return <= t && op.Return > last.Return {
+		if op.F == histories.Extend && op.Outcome == histories.OK && op.Process == h.worker() && op.Return > last.Return {
 			last = op
 		}
 	}
@@ -121,12 +127,15 @@ func (r *run) renewalCause(k *keyed, p histories.Process, from, to int64) Cause 
 // leaseStory says when the lease that confirmed began or renewed ran out, and
 // what kept its worker from noticing.
 func (r *run) leaseStory(k *keyed, p histories.Process, confirmed *histories.Op, now int64) string {
-	verb := "granted"
+	verb, at := "granted", confirmed.Return
 	if confirmed.F == histories.Extend {
 		verb = "renewed last"
 	}
-	s := sprintf("the lease of %s on %s, %s at %s, lasted %s", workerName(p), k.name, verb, moment(confirmed.Return), length(int64(r.spec.Lease(confirmed))))
-	if pause := r.pauseOf(p, confirmed.Return, now); pause != nil {
+	if at > now { // the answer came later than what it explains
+		verb, at = "renewed last by a request", confirmed.Call
+	}
+	s := sprintf("the lease of %s on %s, %s at %s, lasted %s", workerName(p), k.name, verb, moment(at), length(int64(r.spec.Lease(confirmed))))
+	if pause := r.pauseOf(p, at, now); pause != nil {
 		s += "; " + r.pauseStory(pause, p)
 	}
 	return s

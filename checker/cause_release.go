@@ -136,6 +136,10 @@ func (r *run) nothingKnown(k *keyed, a, b *hold) string {
 		return sprintf("no fault was in force, and the lock of %s has no lease: it cannot end by itself; the service granted it twice, or a third party deleted it", workerName(a.worker()))
 	}
 	confirmed := k.confirmed(a, b.from)
+	if confirmed.Return > b.from {
+		return sprintf("no fault was in force, and a renewal by %s, sent at %s and answered at %s, was under way: it took the lock anew, or the service granted it twice",
+			workerName(a.worker()), moment(confirmed.Call), moment(confirmed.Return))
+	}
 	left := later(confirmed.Call, r.spec.Lease(confirmed)) - b.from
 	return sprintf("no fault was in force, and the lease of %s had %s to go: the service granted it twice, or a third party deleted it", workerName(a.worker()), length(left))
 }

@@ -65,7 +65,7 @@ func goOn(ops []*histories.Op) map[pair]int {
 	for i, op := range ops {
 		before, ok := last[op.Process]
 		last[op.Process] = i
-		if !ok || ops[before].Return != op.Call || ops[before].CallLine >= op.CallLine {
+		if !ok || ops[before].Return != op.Call || ops[before].ReturnLine >= op.CallLine {
 			continue
 		}
 		if p, ok := who[op.Call]; ok && p != op.Process {

@@ -154,7 +154,7 @@ func (w *world) prolong(op int64, l *life, key, token, owner string) reply {
 		return noReply
 	}
 	g := w.current(key)
-	if g == nil && w.strikes(revivesFlaw) {
+	if g == nil && w.flaw == revivesFlaw {
 		w.struck[key] = true
 		g = &granted{op: op, token: token, owner: owner, process: l.p, at: w.now}
 		w.table[key] = g

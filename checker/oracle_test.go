@@ -16,7 +16,7 @@ import (
 	"github.com/lockcheck/lockcheck/histories"
 )
 
-var physicalWorlds = flag.Int("physical", 100, "physical worlds, honest ones and flawed ones each")
+var physicalWorlds = flag.Int("physical", 2000, "physical worlds, honest ones and flawed ones each")
 
 // No false alarm: a history of servers and workers that keep their promises
 // is never invalid, whatever is lost, late, frozen, killed or failed over.
@@ -74,7 +74,7 @@ func TestWhatIsReportedHasHappened(t *testing.T) {
 		checker.DoubleHold, checker.ForeignRelease, checker.LeaseGap, checker.FenceRegression, checker.StaleWrite,
 		checker.Oversell, checker.DuplicateOrder, checker.StockMismatch,
 	} {
-		if found[p] == 0 && *physicalWorlds >= 3000 {
+		if found[p] == 0 && *physicalWorlds >= 2000 {
 			t.Errorf("no world showed a %s: that shows little", p)
 		}
 	}

@@ -43,7 +43,7 @@ func (w *world) doubt(x *checker.Violation) string {
 	case checker.StuckLock:
 		return w.doubtStuck(x)
 	case checker.LockNotLinearizable, checker.StockNotLinearizable:
-		if !w.struck[x.Key] && w.flaw != outlivesLease && w.anyExpired(x.Key) == nil {
+		if !w.struck[x.Key] && w.flaw != outlivesLease && w.flaw != halfSale && w.anyExpired(x.Key) == nil {
 			return "nothing went wrong with this key"
 		}
 	case "unlocked-write":
@@ -90,8 +90,10 @@ func (w *world) doubtHold(x *checker.Violation) string {
 	if first == nil || second != nil && second.at < first.at {
 		first, second = second, first
 	}
-	if first != nil && second != nil && slices.Contains(may, expired) && first.expires <= second.at {
-		return "" // its lease was over by then, whatever else had happened to it
+	// Its lease was over by then, whatever else had happened to it. From a
+	// history that is known to the length of two messages.
+	if first != nil && second != nil && slices.Contains(may, expired) && first.expires <= second.at+10*ms {
+		return ""
 	}
 	if first == nil || !slices.Contains(may, w.fate(first)) {
 		return fmt.Sprintf("the earlier grant %+v ended otherwise", first)
@@ -118,7 +120,7 @@ func (b *belief) end() int64 {
 	if b.until > 0 {
 		end = min(end, b.until)
 	}
-	return end
+	return max(end, b.from)
 }
 
 func (w *world) holdOf(op int64) *belief { return w.holds[w.sellOf[op]] }

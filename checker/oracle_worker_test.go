@@ -93,7 +93,7 @@ func (t *ticket) acquireAll() bool {
 		switch t.acquire("") {
 		case histories.OK:
 			if t.reentrant && t.chance(30) {
-				t.acquire("#2")
+				t.acquire("/2")
 			}
 			return true
 		case histories.Info:
@@ -163,7 +163,7 @@ func (t *ticket) renewal(b *belief) func() {
 				}
 				if r.kind == histories.OK && t.deadline {
 					r.rest += `,"until":` + strconv.FormatInt(sent+t.ttl, 10)
-					if b.to == 0 {
+					if b.to == 0 || sent <= b.until { // asked for in time: unbroken
 						b.until = max(b.until, sent+t.ttl)
 					}
 				}

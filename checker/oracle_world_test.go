@@ -145,7 +145,7 @@ func draw(seed uint64, f flaw) settings {
 func (s settings) with(r *rand.Rand) settings {
 	switch s.flaw {
 	case revivesFlaw:
-		s.deadline, s.renew, s.paused, s.ttl, s.long, s.skus, s.workers, s.sells = true, true, 15, 200*ms, 60, 1, 5, 5
+		s.deadline, s.renew, s.paused, s.ttl, s.long, s.skus, s.workers, s.sells = true, true, 15, 200*ms, 60, 1, 3, 5
 	case deletesAnyFlaw:
 		s.ttl, s.long, s.paused, s.failovers = 200*ms, 40, 8, 0
 	case grantsTwiceFlaw:
@@ -400,11 +400,7 @@ func (l *life) freeze() {
 
 func (l *life) endBelief(t int64) {
 	if b := l.hold; b != nil && b.to == 0 {
-		b.to = t
-		if b.until > 0 {
-			b.to = min(t, b.until)
-		}
-		b.to = max(b.to, b.from)
+		b.to = max(t, b.from)
 	}
 	l.hold = nil
 }

@@ -217,7 +217,7 @@ func (p *process) step(ctx context.Context, worker int, name string) error {
 	case histories.Crash:
 		return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case histories.Pause:
-		return syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+		return stopHere()
 	}
 	return sleep(ctx, a.For)
 }
