@@ -229,7 +229,7 @@ func (b *believer) extend(op *histories.Op) {
 		x.until = max(op.Until.N, min(x.until, op.Return))
 	default:
 		again := b.begin(x.acquire, op, op.Return, op.Until)
-		again.depth = x.depth
+		again.depth, again.lease = x.depth, x.lease
 		*b.holds = append(*b.holds, b.open[i].ended(op.Call, byReacquire, nil))
 		b.open[i] = again
 	}
