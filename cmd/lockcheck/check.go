@@ -56,8 +56,31 @@ func runCheck(ctx context.Context, a *app, args []string) (int, error) {
 	return exitOf(worst), nil
 }
 
-// checkFile reads and judges one history; "-" is standard input.
+// checkFile is judgeFile that can be interrupted at any moment. Neither a read nor
+// a check looks at ctx all the time: they are left behind.
 func (a *app) checkFile(ctx context.Context, name string, o checker.Options) (report.Run, error) {
+	type judged struct {
+		run report.Run
+		err error
+	}
+	done := make(chan judged, 1)
+	go func() {
+		r, err := a.judgeFile(ctx, name, o)
+		done <- judged{r, err}
+	}()
+	var j judged
+	select {
+	case j = <-done:
+	case <-ctx.Done():
+	}
+	if ctx.Err() != nil { // a check that noticed is no whole check
+		return report.Run{}, fmt.Errorf("%s: interrupted before it was judged", name)
+	}
+	return j.run, j.err
+}
+
+// judgeFile reads and judges one history; "-" is standard input.
+func (a *app) judgeFile(ctx context.Context, name string, o checker.Options) (report.Run, error) {
 	in := a.stdin
 	if name != "-" {
 		file, err := openHistory(name)

@@ -19,17 +19,20 @@ func main() {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	go obey(signals, cancel)
+	go obey(signals, cancel, os.Args[1:])
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
 // obey ends the run in good order at the first signal, and says so; at the second
 // one it leaves at once, and says what that leaves behind. A terminal that was
-// closed sends SIGHUP, and may send it twice.
-func obey(signals <-chan os.Signal, cancel func()) {
+// closed sends SIGHUP, and may send it twice. check ends at the first, since there
+// is nothing to put in order, and says itself what is not judged.
+func obey(signals <-chan os.Signal, cancel func(), args []string) {
 	first := <-signals
+	if len(args) == 0 || args[0] != "check" {
+		fmt.Fprintln(os.Stderr, "\nlockcheck: interrupted: ending the run; once more leaves at once")
+	}
 	cancel()
-	fmt.Fprintln(os.Stderr, "\nlockcheck: interrupted: ending the run; once more leaves at once")
 	for second := range signals {
 		if first == syscall.SIGHUP && second == syscall.SIGHUP {
 			continue
