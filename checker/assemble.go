@@ -98,7 +98,7 @@ func (r *run) result(rank int, there looked) (Result, []Violation) {
 	if res.Count == 0 && same > 0 {
 		res.Count, res.Reason = same, "the same fact as another violation of the lock"
 	}
-	res.Method = r.methodOf(rank)
+	res.Method, res.Recheck = r.methodOf(rank)
 	return res, r.listed(all)
 }
 
@@ -115,19 +115,19 @@ func (r *run) listed(all []finding) []Violation {
 	return list
 }
 
-// methodOf says how a property was decided.
-func (r *run) methodOf(rank int) string {
+// methodOf says how a property was decided, and by what again.
+func (r *run) methodOf(rank int) (method, recheck string) {
 	p := Properties[rank].Name
 	switch {
 	case p == LockNotLinearizable || p == StockNotLinearizable:
 		return r.linearMethod(rank)
 	case p == StockMismatch && r.unaudited() > 0:
-		return fmt.Sprintf("exact, but %s not audited", count(r.unaudited(), "key"))
+		return fmt.Sprintf("exact, but %s not audited", count(r.unaudited(), "key")), ""
 	}
-	return "exact"
+	return "exact", ""
 }
 
-func (r *run) linearMethod(rank int) string {
+func (r *run) linearMethod(rank int) (method, recheck string) {
 	var exact, searched, agrees int
 	for _, k := range r.keys {
 		if k.found[rank] == nil {
@@ -139,18 +139,21 @@ func (r *run) linearMethod(rank int) string {
 		agrees += one(m.agrees)
 	}
 	switch {
-	case exact+searched == 0:
-		return ""
-	case exact == 0:
-		return "porcupine"
-	case searched > 0:
-		return fmt.Sprintf("exact on %s, porcupine on %d", count(exact, "key"), searched)
 	case agrees == 0:
-		return "exact"
-	case agrees == exact:
-		return "exact, porcupine agrees"
+	case agrees == exact && searched == 0:
+		recheck = "porcupine agrees"
+	default:
+		recheck = fmt.Sprintf("porcupine agrees on %d of %s", agrees, count(exact, "key"))
 	}
-	return fmt.Sprintf("exact, porcupine agrees on %d of %d keys", agrees, exact)
+	switch {
+	case exact+searched == 0:
+		return "", ""
+	case exact == 0:
+		return "porcupine", ""
+	case searched > 0:
+		return fmt.Sprintf("exact on %s, porcupine on %d", count(exact, "key"), searched), recheck
+	}
+	return "exact", recheck
 }
 
 func one(b bool) int {

@@ -181,7 +181,8 @@ type Result struct {
 	Outcome  Outcome  `json:"outcome"`
 	Reason   string   `json:"reason,omitempty"` // of unknown and not looked at; of invalid: that another property has told it already
 	Count    int      `json:"count"`            // of violations, listed or not
-	Method   string   `json:"method,omitempty"` // how it was decided: "exact", "porcupine", "exact, porcupine agrees on 12 of 14 keys"
+	Method   string   `json:"method,omitempty"` // how it was decided: "exact", "porcupine", "exact on 12 keys, porcupine on 2"
+	Recheck  string   `json:"-"`                // "porcupine agrees on 12 of 14 keys": how many it had time for depends on the machine, so no file has it
 }
 
 // Warning is no violation, but worth a look.

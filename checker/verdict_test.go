@@ -2,6 +2,7 @@ package checker
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -296,5 +297,25 @@ func TestNumbersHaveAsManyDigitsAsTheyNeed(t *testing.T) {
 		if want != got {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+// How fast the machine is decides for how many keys porcupine is asked again. No
+// byte of what is written may depend on it.
+func TestTheVerdictOfAHistoryHasTheSameBytes(t *testing.T) {
+	replaceChecks(t, nil, nil, Valid)
+	var written [2][]byte
+	for i, recheck := range []time.Duration{-1, time.Hour} {
+		v := Check(context.Background(), oneGrant().history(), Options{RecheckTime: recheck})
+		if again := v.Results[LockNotLinearizable.rank()].Recheck; (again != "") != (recheck > 0) {
+			t.Errorf("decided again in %v: %q", recheck, again)
+		}
+		var err error
+		if written[i], err = json.Marshal(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if diff := cmp.Diff(string(written[0]), string(written[1])); diff != "" {
+		t.Errorf("verdicts differ (-not asked again +asked again):\n%s", diff)
 	}
 }
