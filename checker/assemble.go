@@ -25,19 +25,19 @@ func (r *run) verdict() *Verdict {
 		v.Levels[result.Level] = Worse(v.Levels[result.Level], result.Outcome)
 		v.Outcome = Worse(v.Outcome, result.Outcome)
 		if result.Outcome == Unknown && v.Reason == "" {
-			v.Reason = fmt.Sprintf("%s: %s", result.Property, result.Reason)
+			v.Reason, v.Advice = fmt.Sprintf("%s: %s", result.Property, result.Reason), r.adviceOn(rank)
 		}
 	}
 	if v.Outcome == NotLooked {
-		v.Outcome, v.Reason = Unknown, "nothing was looked at: the history has no lock and no sale"
+		v.Outcome, v.Reason, v.Advice = Unknown, "nothing was looked at: the history has no lock and no sale", adviseEvents
 	}
 	slices.SortStableFunc(v.Violations, byTime)
 	r.disagreements(v)
-	if why := r.meaning(v.Counts); why != "" {
-		v.Outcome, v.Reason = Worse(v.Outcome, Unknown), why
+	if l := r.meaning(v.Counts); l.why != "" {
+		v.Outcome, v.Reason, v.Advice = Worse(v.Outcome, Unknown), l.why, l.advice
 	}
 	if v.Outcome != Unknown {
-		v.Reason = ""
+		v.Reason, v.Advice = "", ""
 	}
 	v.Warnings = r.warnings()
 	return v
@@ -180,7 +180,7 @@ func (r *run) disagreements(v *Verdict) {
 		for _, f := range k.found {
 			if f != nil && f.method.disagree != "" {
 				v.Notes = append(v.Notes, fmt.Sprintf("%v: %s", errDisagree, f.method.disagree))
-				v.Reason = "our checks disagree: please report this history"
+				v.Reason, v.Advice = "our checks disagree: please report this history", ""
 			}
 		}
 	}

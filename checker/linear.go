@@ -158,6 +158,7 @@ func (r *run) searched(ctx context.Context, k *keyed, q linearity, uncovered err
 	f.method.search = outcome != Unknown
 	switch outcome {
 	case Unknown:
+		f.advice = adviseSearch
 		f.unknown = sprintf("%s: %v, and porcupine did not decide it either (%s)", k.name, uncovered, why)
 	case Invalid:
 		r.add(k, Violation{

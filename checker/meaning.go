@@ -8,44 +8,44 @@ import (
 	"github.com/lockcheck/lockcheck/histories"
 )
 
-// meaning tells why a run that found nothing has shown nothing: "" if it has
-// shown something. A run means something if locks were granted and units
+// meaning tells why a run that found nothing has shown nothing, and what to do
+// about it: nothing if it has shown something. A run means something if locks were granted and units
 // sold, if there was traffic before, during and after each fault, and if each
 // fault left proof that it bit. Histories without a nemesis in their header
 // were not made to show anything about faults, and are not asked.
-func (r *run) meaning(c Counts) string {
+func (r *run) meaning(c Counts) lack {
 	h := &r.h.Header
 	if h.Nemesis == "" || r.opt.Trust {
-		return ""
+		return lack{}
 	}
 	switch {
 	case !r.spec.None && c.Grants == 0:
-		return "no lock was ever granted"
+		return lack{"no lock was ever granted", adviseCalm}
 	case c.Outcomes[histories.Sell+" "+string(histories.OK)] == 0:
-		return "nothing was ever sold"
+		return lack{"nothing was ever sold", adviseCalm}
 	case r.unaudited() > 0:
-		return sprintf("%s with sales not audited at the end", count(r.unaudited(), "key"))
+		return lack{sprintf("%s with sales not audited at the end", count(r.unaudited(), "key")), adviseAudit}
 	case h.Nemesis == "none":
-		return ""
+		return lack{}
 	}
 	for i := range r.h.Marks {
 		if m := &r.h.Marks[i]; isFault(m) && m.Error != "" {
-			return sprintf("the fault %s of %s at %s could not be injected: %s", m.F, targets(m), moment(m.Time), m.Error)
+			return lack{sprintf("the fault %s of %s at %s could not be injected: %s", m.F, targets(m), moment(m.Time), m.Error), adviseVariant}
 		}
 	}
 	if len(r.faults) == 0 {
-		return sprintf("the nemesis %s injected no fault", h.Nemesis)
+		return lack{sprintf("the nemesis %s injected no fault", h.Nemesis), adviseLonger}
 	}
 	t := r.traffic()
 	for i := range r.faults {
-		if why := r.meant(&r.faults[i], t); why != "" {
-			return why
+		if l := r.meant(&r.faults[i], t); l.why != "" {
+			return l
 		}
 	}
 	if failsOver(h.Nemesis) && len(r.roles) == 0 {
-		return sprintf("the nemesis %s promoted no replica", h.Nemesis)
+		return lack{sprintf("the nemesis %s promoted no replica", h.Nemesis), adviseElection}
 	}
-	return ""
+	return lack{}
 }
 
 // failsOver reports whether a nemesis plans a change of master.
@@ -59,21 +59,21 @@ func failsOver(nemesis string) bool {
 // sign of too little traffic: between two tries of a worker lies its work.
 const longFault = int64(time.Second)
 
-func (r *run) meant(f *fault, t traffic) string {
+func (r *run) meant(f *fault, t traffic) lack {
 	what := t.what
 	switch {
 	case f.event.Fault != nil && f.event.Proof == "": // what was not injected was seen to happen
-		return sprintf("nothing showed that a fault bit: %s", faultStory(f))
+		return lack{sprintf("nothing showed that a fault bit: %s", faultStory(f)), adviseVariant}
 	case t.first > f.from:
-		return sprintf("no %s before a fault: %s", what, faultStory(f))
+		return lack{sprintf("no %s before a fault: %s", what, faultStory(f)), adviseLater}
 	case f.to == histories.Never:
-		return sprintf("a fault was never undone: %s", faultStory(f))
+		return lack{sprintf("a fault was never undone: %s", faultStory(f)), adviseUndone}
 	case t.last < f.to:
-		return sprintf("no %s after a fault: %s", what, faultStory(f))
+		return lack{sprintf("no %s after a fault: %s", what, faultStory(f)), adviseStock}
 	case f.to-f.from >= longFault && !t.tried(f.from, f.to):
-		return sprintf("nobody did anything during a fault: %s", faultStory(f))
+		return lack{sprintf("nobody did anything during a fault: %s", faultStory(f)), adviseTraffic}
 	}
-	return ""
+	return lack{}
 }
 
 // traffic is when a run did what it is about: grants of its lock, or sales

@@ -50,6 +50,7 @@ func (r *run) mismatch(k *keyed) {
 // A history without any audit was not made to be asked; nor is who trusts it.
 func (r *run) notAudited(k *keyed) {
 	if k.books.sells > 0 && len(r.h.Audits) > 0 && !r.opt.Trust {
+		k.of(StockMismatch).advice = adviseAudit
 		k.of(StockMismatch).unknown = sprintf("the stock of %s was not audited", k.name)
 	}
 }

@@ -81,6 +81,7 @@ type findings struct {
 	list    []finding
 	count   int
 	unknown string // why it could not be decided
+	advice  string // and what to do about it
 	same    int    // violations that another property has told already
 	method  method
 }

@@ -47,6 +47,7 @@ func (r *run) writeOfNoSell(k *keyed, w *histories.Op) {
 	case h == nil:
 	case h.to >= w.Call && h.from < h.to:
 		if locks > 1 {
+			k.of(StaleWrite).advice = adviseSells
 			k.of(StaleWrite).unknown = sprintf("%s: write %d names no sell, so nothing tells which of the locks of %s it needed", k.name, w.ID, workerName(w.Process))
 		}
 	case h.why == byRelease, h.why == byNotice, h.why == byDeadline:

@@ -221,6 +221,7 @@ func (s *stuckSearch) finish() {
 		return
 	}
 	if s.clouded != nil && !s.grantedLater() {
+		s.k.of(StuckLock).advice = adviseLease
 		s.k.of(StuckLock).unknown = sprintf("%s: busy at %s although nobody held it, but a server was hit to the end of the run", s.k.name, moment(s.clouded.Call))
 		return
 	}
@@ -230,6 +231,7 @@ func (s *stuckSearch) finish() {
 	if s.certain && s.answers > 1 {
 		return // several tried at once after a proper release
 	}
+	s.k.of(StuckLock).advice = adviseLease
 	s.k.of(StuckLock).unknown = sprintf("%s: busy although nobody held it, but the run ended %s later, within ttl + grace: too short to tell",
 		s.k.name, length(s.h.End-s.free))
 }

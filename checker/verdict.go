@@ -207,6 +207,7 @@ type Counts struct {
 type Verdict struct {
 	Outcome    Outcome           `json:"outcome"`
 	Reason     string            `json:"reason,omitempty"` // of unknown, for the whole run: it meant too little
+	Advice     string            `json:"advice,omitempty"` // of unknown: what to do about it
 	Levels     map[Level]Outcome `json:"levels"`
 	Results    []Result          `json:"results"`
 	Violations []Violation       `json:"violations"` // by time, at most MaxListed per property

@@ -224,6 +224,9 @@ func TestARunMustHaveMeantSomething(t *testing.T) {
 			if v.Outcome != want || v.Reason != c.reason {
 				t.Errorf("%s: %q, want %s: %q", v.Outcome, v.Reason, want, c.reason)
 			}
+			if (v.Advice != "") != (want == Unknown) {
+				t.Errorf("%s, and the advice is %q", v.Outcome, v.Advice)
+			}
 			if trusted := Check(context.Background(), &c.story.h, Options{Trust: true}); trusted.Outcome != Valid {
 				t.Errorf("not even trusted: %s", told(trusted))
 			}
@@ -234,8 +237,24 @@ func TestARunMustHaveMeantSomething(t *testing.T) {
 func TestInvalidOutranksARunThatMeantLittle(t *testing.T) {
 	s := oneGrant().op(1, "acquire", "ok", 2, 3).op(1, "release", "ok", 7, 8)
 	s.h.Header.Nemesis = "failover"
-	if v := s.check(); v.Outcome != Invalid {
-		t.Errorf("%s: %s", v.Outcome, v.Reason)
+	if v := s.check(); v.Outcome != Invalid || v.Reason+v.Advice != "" {
+		t.Errorf("%s: %s (%s)", v.Outcome, v.Reason, v.Advice)
+	}
+}
+
+// Who is told that a property is unknown is told what to do, too.
+func TestUnknownPropertiesComeWithAdvice(t *testing.T) {
+	for name, c := range map[string]struct {
+		story  *story
+		advice string
+	}{
+		"a lock that was busy to the end": {tell(histories.LockSpec{TTL: 300e6, Grace: 1e9}).op(0, "acquire", "ok", 0, 1).op(0, "release", "ok", 2, 3).
+			op(1, "acquire", "fail", 400, 401, failed("busy")), adviseLease},
+		"no lock and no sale": {tell(histories.LockSpec{}), adviseEvents},
+	} {
+		if v := c.story.check(); v.Outcome != Unknown || v.Advice != c.advice {
+			t.Errorf("%s: %s (%s), advice %q, want %q", name, v.Outcome, v.Reason, v.Advice, c.advice)
+		}
 	}
 }
 

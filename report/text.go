@@ -20,6 +20,9 @@ func Text(w io.Writer, r Run, style Style) error {
 	if r.Verdict.Reason != "" {
 		t.hang(0, "Reason:  ", sentence(plain(r.Verdict.Reason)))
 	}
+	if r.Verdict.Advice != "" {
+		t.hang(0, "Hint:    ", sentence(plain(r.Verdict.Advice)))
+	}
 	t.levels(r.Verdict)
 	if b := balance(r.Verdict.Counts); b != "" {
 		t.line("")
