@@ -17,7 +17,6 @@ type reply struct {
 }
 
 type number struct {
-	until int64
 	left  int64
 	again bool // the order had been taken before
 }

@@ -77,11 +77,10 @@ type granted struct {
 
 // belief is what one worker believed of one sell's lock.
 type belief struct {
-	process       int
-	sell          int64
-	from, to      int64 // to is 0 while it goes on
-	until         int64 // 0: no deadline is shown
-	firstAskedFor int64
+	process  int
+	sell     int64
+	from, to int64 // to is 0 while it goes on
+	until    int64 // 0: no deadline is shown
 }
 
 // executed is what a request really did at its server.
