@@ -50,8 +50,14 @@ var ofReports = []Design{
 		Summary:  "who listens on a channel has the lock; the client library listens again by itself",
 		Topology: onSentinel, on: onOwnOrLock, KnownBad: true, CaughtBy: "cut-connection",
 		Defaults: stockService.with(func(s *Spec) { s.SKUs = 4 }),
-		Claims:   blindLease,
-		lock:     lock.NewPresence, sale: stock.Locked, docs: []string{"Presence", "Locked"},
+		// A channel has neither a TTL nor a key that could be thrown away; and it is
+		// seldom free when a failover waits for that.
+		Claims: but(blindLease, map[string]Claim{
+			"clock":    {MayBreak, Holds, MayBreak},
+			"evict":    {MayBreak, Holds, MayBreak},
+			"failover": {MayBreak, MayBreak, MayBreak},
+		}),
+		lock: lock.NewPresence, sale: stock.Locked, docs: []string{"Presence", "Locked"},
 	},
 	{
 		Name: "half-locked", Origin: "eventyay#1359",
