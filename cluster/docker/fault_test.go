@@ -265,6 +265,7 @@ func TestFaultsThatCannotBeHadAreRefused(t *testing.T) {
 				{F: histories.Kill, Targets: []string{"redis-7"}},
 				{F: histories.Kill, Targets: []string{"worker-7"}},
 				{F: histories.Partition, From: []string{"workers"}, To: []string{"workers"}},
+				{F: histories.Delay, Targets: []string{"redis-1"}, For: time.Second},
 				{F: "flood", Targets: []string{"redis-1"}},
 			} {
 				if e, err := s.Inject(ctx, f); !errors.Is(err, cluster.ErrUnavailable) {

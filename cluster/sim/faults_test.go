@@ -186,7 +186,6 @@ func TestWhatASilentFaultCannotProve(t *testing.T) {
 		{F: histories.Failover, Targets: []string{"master"}},
 		{F: histories.Evict, Targets: []string{"master"}},
 		{F: histories.Delay, Targets: both, Step: "commit", For: time.Millisecond},
-		{F: histories.Delay, Targets: []string{"master"}, For: 5 * time.Millisecond},
 		{F: histories.Crash, Targets: both, Step: "commit", For: time.Second},
 		{F: histories.Heal},
 	}
@@ -245,6 +244,7 @@ func TestFaultsThatCannotBeHad(t *testing.T) {
 		{"an unknown target", histories.Fault{F: histories.Kill, Targets: []string{"redis-9"}}},
 		{"replicas where there are none", histories.Fault{F: histories.Pause, Targets: []string{"replicas"}}},
 		{"a failover where nobody can do it", histories.Fault{F: histories.Failover, Targets: []string{"master"}}},
+		{"a delay that does not say of what", histories.Fault{F: histories.Delay, Targets: []string{"master"}, For: time.Second}},
 		{"an eviction from a worker", histories.Fault{F: histories.Evict, Targets: []string{"worker-0"}}},
 		{"the SQL server where there is none", histories.Fault{F: histories.Kill, Targets: []string{"sql"}}},
 	}
