@@ -23,6 +23,7 @@ var mayImport = map[string][]string{
 	"histories":           {"internal"},
 	"histories/corpus":    {"histories"},
 	"workload/env":        {"histories"},
+	"protocol":            {"histories", "workload/env", "internal", "protocol"},
 	"checker":             {"histories"},
 	"nemesis":             {"histories", "internal"},
 	"workload":            {"histories", "workload"},
