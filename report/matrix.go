@@ -31,9 +31,12 @@ type Matrix struct {
 	Settings map[string]string `json:"settings,omitempty"`
 	// ByClaims: what counts as a failure is a verdict that differs from the
 	// design's claim, and not a violation.
-	ByClaims bool     `json:"by-claims,omitempty"`
-	Cells    []Cell   `json:"cells"`
-	Changes  []Change `json:"changes,omitempty"` // since an earlier matrix: see Compare
+	ByClaims bool `json:"by-claims,omitempty"`
+	// Interrupted: cells without a result were not run, and the last runs are
+	// judged by what was recorded until then.
+	Interrupted bool     `json:"interrupted,omitempty"`
+	Cells       []Cell   `json:"cells"`
+	Changes     []Change `json:"changes,omitempty"` // since an earlier matrix: see Compare
 }
 
 // Cell is one design under one nemesis, over one or more runs.
@@ -198,6 +201,7 @@ func Merge(parts ...Matrix) Matrix {
 		if i > 0 {
 			m.Took += p.Took
 			m.ByClaims = m.ByClaims || p.ByClaims
+			m.Interrupted = m.Interrupted || p.Interrupted
 			if p.Source != m.Source {
 				m.Source = "" // each cell names its own
 			}

@@ -52,6 +52,9 @@ func (m Matrix) headline() string {
 	if m.Source != "" {
 		s += " on " + plain(m.Source)
 	}
+	if m.Interrupted {
+		s += ", interrupted before the end"
+	}
 	return s
 }
 

@@ -100,10 +100,10 @@ func runBench(ctx context.Context, a *app, args []string) (int, error) {
 	if err := provider.Close(closing); err != nil {
 		return 0, err
 	}
-	return a.concludeBench(f.format, all)
+	return a.concludeBench(ctx, f.format, all)
 }
 
-func (a *app) concludeBench(format string, all []tableResult) (int, error) {
+func (a *app) concludeBench(ctx context.Context, format string, all []tableResult) (int, error) {
 	var rows []benchRow
 	var errs []error
 	var sources []string
@@ -113,6 +113,10 @@ func (a *app) concludeBench(format string, all []tableResult) (int, error) {
 		case r.err != nil:
 			row.na = "could not be run"
 			errs = append(errs, r.err)
+		case r.shown != nil && r.shown.Interrupted:
+			row.na = "interrupted"
+		case r.shown == nil && r.na == "":
+			row.na = "not run"
 		case r.speed != nil:
 			row = *r.speed
 			if s := r.shown.Header.Source; !slices.Contains(sources, s) {
@@ -128,6 +132,9 @@ func (a *app) concludeBench(format string, all []tableResult) (int, error) {
 	}
 	if err := errors.Join(errs...); err != nil {
 		return exitBroken, err
+	}
+	if ctx.Err() != nil {
+		return exitInterrupted, nil
 	}
 	return exitValid, nil
 }

@@ -64,7 +64,10 @@ func (c claim) measured(rows []benchRow) float64 {
 
 func (a *app) printBench(rows []benchRow, source string) {
 	base := speedOf(rows, "row-lock")
-	fmt.Fprintf(a.stdout, "no faults, on %s\n\n", source)
+	if source != "" {
+		source = ", on " + source
+	}
+	fmt.Fprintf(a.stdout, "no faults%s\n\n", source)
 	fmt.Fprintf(a.stdout, "%-20s %7s %9s %7s %7s %7s %6s %8s\n", "design", "sells/s", "×row-lock", "p50", "p95", "p99", "sold %", "oversold")
 	for _, r := range rows {
 		if r.na != "" {

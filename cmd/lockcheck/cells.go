@@ -332,6 +332,9 @@ func (f *runFlags) runCell(ctx context.Context, p cluster.Provider, c tableCell,
 		if j != nil && j.Verdict != nil {
 			r.take(j)
 		}
+		if interrupted(ctx, err) {
+			break
+		}
 		if err != nil {
 			r.err = errors.Join(r.err, fmt.Errorf("%s × %s, seed %d: %w", c.design.Name, c.nemesis, seed, err))
 			r.cell.Error = oneLine(err)
@@ -349,6 +352,11 @@ func (f *runFlags) runCell(ctx context.Context, p cluster.Provider, c tableCell,
 		r.err = errors.Join(r.err, r.keep(f))
 	}
 	return r
+}
+
+// interrupted reports whether a run ended with err because ctx did.
+func interrupted(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && errors.Is(err, context.Canceled)
 }
 
 // keep saves the run that is shown, judged once more with all that a single

@@ -38,7 +38,7 @@ func runCheck(ctx context.Context, a *app, args []string) (int, error) {
 	for _, name := range f.Args() {
 		r, err := a.checkFile(ctx, name, o)
 		if err != nil {
-			return 0, err
+			return 0, errors.Join(err, a.junit(runs))
 		}
 		if f.NArg() > 1 {
 			r.File = name
@@ -50,10 +50,15 @@ func runCheck(ctx context.Context, a *app, args []string) (int, error) {
 		}
 		worst = checker.Worse(worst, r.Verdict.Outcome)
 	}
-	if runs != nil {
-		return exitOf(worst), report.JUnit(a.stdout, runs...)
+	return exitOf(worst), a.junit(runs)
+}
+
+// junit prints the runs that were judged as one document; none of no run.
+func (a *app) junit(runs []report.Run) error {
+	if runs == nil {
+		return nil
 	}
-	return exitOf(worst), nil
+	return report.JUnit(a.stdout, runs...)
 }
 
 // checkFile is judgeFile that can be interrupted at any moment. Neither a read nor

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -12,15 +13,19 @@ import (
 )
 
 // conclude prints the results and answers the exit code.
-func (a *app) conclude(f *runFlags, all []tableResult, started time.Time) (int, error) {
+func (a *app) conclude(ctx context.Context, f *runFlags, all []tableResult, started time.Time) (int, error) {
 	var errs []error
 	m := f.matrix(all, started)
+	m.Interrupted = ctx.Err() != nil
 	for _, r := range all {
 		errs = append(errs, r.err)
 	}
 	errs = append(errs, a.print(f, all, m))
 	if err := errors.Join(errs...); err != nil {
 		return exitBroken, err
+	}
+	if m.Interrupted {
+		return exitInterrupted, nil
 	}
 	return exitOfMatrix(m), nil
 }
@@ -83,6 +88,9 @@ func (a *app) print(f *runFlags, all []tableResult, m report.Matrix) error {
 	if len(all) == 1 && !m.ByClaims && f.oneRun() {
 		r := all[0]
 		if r.shown == nil {
+			if m.Interrupted {
+				return errors.New("interrupted before anything was recorded")
+			}
 			return nil
 		}
 		if f.format == "text" && f.runs != 1 && (r.cell.Runs > 1 || r.cell.Stopped) {

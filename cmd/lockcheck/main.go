@@ -10,6 +10,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -19,25 +20,45 @@ func main() {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	go obey(signals, cancel, os.Args[1:])
+	verb := ""
+	if len(os.Args) > 1 {
+		verb = os.Args[1]
+	}
+	go func() {
+		obey(signals, cancel, verb, os.Stderr)
+		os.Exit(exitInterrupted)
+	}()
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// obey ends the run in good order at the first signal, and says so; at the second
-// one it leaves at once, and says what that leaves behind. A terminal that was
-// closed sends SIGHUP, and may send it twice. check ends at the first, since there
-// is nothing to put in order, and says itself what is not judged.
-func obey(signals <-chan os.Signal, cancel func(), args []string) {
+// leaves says of the verbs that make runs what is left behind where they are not
+// ended in good order.
+var leaves = map[string]string{
+	"run":    "of each cell that ended the run is in the store; lockcheck clean removes what real servers left",
+	"bench":  "of each cell that ended the run is in the store; lockcheck clean removes what real servers left",
+	"search": "what was found may not be in the store, the same --seed finds it again",
+}
+
+// obey ends a verb in good order at the first signal; at the second one it says
+// what is left behind, and returns: then the program has to end. A terminal that
+// was closed sends SIGHUP, and may send it twice. Verbs that make no runs have
+// nothing to put in order, and say themselves what is missing.
+func obey(signals <-chan os.Signal, cancel func(), verb string, stderr io.Writer) {
 	first := <-signals
-	if len(args) == 0 || args[0] != "check" {
-		fmt.Fprintln(os.Stderr, "\nlockcheck: interrupted: ending the run; once more leaves at once")
+	left, runs := leaves[verb]
+	if runs {
+		fmt.Fprintln(stderr, "\nlockcheck: interrupted: ending the run; once more leaves at once")
 	}
 	cancel()
 	for second := range signals {
 		if first == syscall.SIGHUP && second == syscall.SIGHUP {
 			continue
 		}
-		fmt.Fprintln(os.Stderr, "lockcheck: interrupted twice: left at once; the cells that ended are told above and kept in the store, lockcheck clean removes what real servers left")
-		os.Exit(exitInterrupted)
+		said := "lockcheck: interrupted twice: left at once, the output may not be whole"
+		if runs {
+			said += "; " + left
+		}
+		fmt.Fprintln(stderr, said)
+		return
 	}
 }

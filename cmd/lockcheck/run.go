@@ -78,10 +78,7 @@ func runRun(ctx context.Context, a *app, args []string) (int, error) {
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
 	closeErr := provider.Close(closing)
-	code, err := a.conclude(f, all, started)
-	if ctx.Err() != nil && err == nil {
-		code = exitInterrupted
-	}
+	code, err := a.conclude(ctx, f, all, started)
 	return code, errors.Join(err, closeErr)
 }
 

@@ -90,10 +90,14 @@ func (s *searcher) search(ctx context.Context, shrinkTime time.Duration) (int, e
 	if s.property == "" {
 		s.property = found.Verdict.First().Property
 	}
-	if shrinkTime > 0 {
+	if shrinkTime > 0 && ctx.Err() == nil {
 		found = s.shrink(ctx, found, shrinkTime)
 	}
-	return s.conclude(found)
+	code, err := s.conclude(found)
+	if ctx.Err() != nil && err == nil {
+		code = exitInterrupted
+	}
+	return code, err
 }
 
 // nothing says that no run broke, and whether that was all of them.
@@ -106,13 +110,12 @@ func (s *searcher) nothing(ctx context.Context, tried int) int {
 	if s.source != "" {
 		source = " (" + s.source + ")"
 	}
-	text := fmt.Sprintf("no %s of %s × %s in %d runs, seeds %d to %d%s", what,
-		s.cell.design.Name, s.cell.nemesis, tried, s.f.seed, s.f.seed+uint64(max(tried, 1))-1, source)
+	what += " of " + s.cell.design.Name + " × " + s.cell.nemesis
 	if ctx.Err() != nil {
-		fmt.Fprintf(s.a.stdout, "interrupted after %d of %d runs: %s\n", tried, s.f.runs, text)
+		fmt.Fprintf(s.a.stdout, "interrupted after %d of %d runs: no %s in them, seeds from %d on%s\n", tried, s.f.runs, what, s.f.seed, source)
 		return exitInterrupted
 	}
-	fmt.Fprintln(s.a.stdout, text)
+	fmt.Fprintf(s.a.stdout, "no %s in %d runs, seeds %d to %d%s\n", what, tried, s.f.seed, s.f.seed+uint64(max(tried, 1))-1, source)
 	return exitValid
 }
 
@@ -154,14 +157,14 @@ func btoi(b bool) int {
 }
 
 // firstBroken tries the seeds in order, on all cores, and answers the broken
-// run of the lowest seed and its number.
+// run of the lowest seed and its number; without one, how many runs were whole.
 func (s *searcher) firstBroken(ctx context.Context) (*planned, int, error) {
 	var (
-		next, best atomic.Int64
-		mu         sync.Mutex
-		found      *planned
-		failed     error
-		wg         sync.WaitGroup
+		next, best, whole atomic.Int64
+		mu                sync.Mutex
+		found             *planned
+		failed            error
+		wg                sync.WaitGroup
 	)
 	best.Store(int64(s.f.runs))
 	for range cores() {
@@ -172,6 +175,9 @@ func (s *searcher) firstBroken(ctx context.Context) (*planned, int, error) {
 					return
 				}
 				p, source, err := s.try(ctx, s.f.plan(s.cell, int(n)))
+				if ctx.Err() == nil {
+					whole.Add(1)
+				}
 				mu.Lock()
 				if s.source == "" {
 					s.source = source
@@ -180,7 +186,7 @@ func (s *searcher) firstBroken(ctx context.Context) (*planned, int, error) {
 					found = p
 					best.Store(n)
 				}
-				if err != nil && failed == nil {
+				if err != nil && failed == nil && !interrupted(ctx, err) {
 					failed = err
 					best.Store(min(n, best.Load()))
 				}
@@ -192,7 +198,7 @@ func (s *searcher) firstBroken(ctx context.Context) (*planned, int, error) {
 	if found != nil {
 		return found, int(best.Load()) + 1, nil
 	}
-	return nil, int(min(next.Load(), int64(s.f.runs))), failed
+	return nil, int(whole.Load()), failed
 }
 
 // seedsPerTry is how many seeds a smaller plan gets to break again: other
