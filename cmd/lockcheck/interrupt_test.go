@@ -102,7 +102,7 @@ func TestRunsEndAtTheFirstSignal(t *testing.T) {
 		},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := start(t, strings.Fields(test.args))
+			p := startSession(t, strings.Fields(test.args))
 			p.await(t, test.ready)
 			for range 1 + btoi(test.twice) {
 				if err := p.cmd.Process.Signal(os.Interrupt); err != nil {
@@ -126,15 +126,15 @@ func TestRunsEndAtTheFirstSignal(t *testing.T) {
 	}
 }
 
-// program is lockcheck under way, in a folder of its own.
-type program struct {
+// session is lockcheck under way, in a folder of its own.
+type session struct {
 	cmd    *exec.Cmd
 	stdout bytes.Buffer
 	stderr *bufio.Scanner
 	said   strings.Builder // what was read of stderr
 }
 
-func start(t *testing.T, args []string) *program {
+func startSession(t *testing.T, args []string) *session {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
@@ -142,7 +142,7 @@ func start(t *testing.T, args []string) *program {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	t.Cleanup(cancel)
-	p := &program{cmd: exec.CommandContext(ctx, self, args...)}
+	p := &session{cmd: exec.CommandContext(ctx, self, args...)}
 	p.cmd.Env = append(os.Environ(), asProgram+"=1")
 	p.cmd.Dir = t.TempDir()
 	p.cmd.Stdout = &p.stdout
@@ -158,7 +158,7 @@ func start(t *testing.T, args []string) *program {
 }
 
 // await reads standard error up to the line that begins so.
-func (p *program) await(t *testing.T, line string) {
+func (p *session) await(t *testing.T, line string) {
 	t.Helper()
 	for p.stderr.Scan() {
 		p.said.WriteString(p.stderr.Text() + "\n")
@@ -169,7 +169,7 @@ func (p *program) await(t *testing.T, line string) {
 	t.Fatalf("ended without saying %q: %s", line, &p.said)
 }
 
-func (p *program) wants130(t *testing.T) {
+func (p *session) wants130(t *testing.T) {
 	t.Helper()
 	for p.stderr.Scan() {
 		p.said.WriteString(p.stderr.Text() + "\n")
