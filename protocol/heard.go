@@ -138,9 +138,13 @@ const (
 	NeverReady Kind = "never-ready" // fatal: no ready in time
 	NoAnswer   Kind = "no-answer"   // fatal: no answer in time
 	Ended      Kind = "ended"       // fatal: its output ended before its input
+	Deaf       Kind = "deaf"        // fatal: it does not read what is sent
+
+	WouldNotEnd Kind = "would-not-end" // the end of its input was not enough to end it
+	LeftBehind  Kind = "left-behind"   // processes that it started outlived it
 )
 
-var fatal = []Kind{LongLine, Nonsense, NeverReady, NoAnswer, Ended}
+var fatal = []Kind{LongLine, Nonsense, NeverReady, NoAnswer, Ended, Deaf}
 
 // Finding is something about a child that its author should know.
 type Finding struct {
@@ -153,6 +157,21 @@ type Finding struct {
 
 // Fatal says that the child is no use any more and is to be ended.
 func (f Finding) Fatal() bool { return slices.Contains(fatal, f.Kind) }
+
+// Line is a line of the conversation.
+type Line struct {
+	At   time.Duration
+	Sent bool // by lockcheck
+	Text string
+}
+
+// String marks who wrote the line.
+func (l Line) String() string {
+	if l.Sent {
+		return "→ " + l.Text
+	}
+	return "← " + l.Text
+}
 
 // quoted is how much of a line a finding keeps, in bytes.
 const quoted = 160

@@ -12,14 +12,14 @@ import (
 // Limits bound what a child may take and do. The zero value of a field is its
 // documented default.
 type Limits struct {
-	Ready    time.Duration // from the hello to the ready; default 10 s
+	Ready    time.Duration // from the hello to the ready; default 8 s
 	Answer   time.Duration // of a request, besides the waiting and working that it asks for; default 8 s
 	Findings int           // that are borne before the child counts as hopeless; default 100
 }
 
 func (l Limits) orDefault() Limits {
 	if l.Ready == 0 {
-		l.Ready = 10 * time.Second
+		l.Ready = 8 * time.Second
 	}
 	if l.Answer == 0 {
 		l.Answer = 8 * time.Second
@@ -64,6 +64,7 @@ type Session struct {
 	stepped []Step        // at which the child waits
 
 	partial  []byte // a line that has no end yet
+	lines    []Line // the newest ones
 	findings int
 	closing  bool // its stdin is closed: it may end
 	over     bool
@@ -76,8 +77,8 @@ func NewSession(h Hello, l Limits) *Session {
 
 // Greet is the first line to send.
 func (s *Session) Greet(now time.Duration) []byte {
-	s.greeted, s.sent = now, now
-	return s.hello.Line()
+	s.greeted = now
+	return s.send(now, s.hello.Line())
 }
 
 // Ready is what the child said of itself, if it has.
@@ -101,21 +102,47 @@ func (s *Session) Ask(now time.Duration, r Request) (text []byte, err error) {
 	}
 	s.last++
 	r.ID = s.last
-	s.open, s.asked, s.late, s.sent = &r, now, 0, now
-	return line(r), nil
+	s.open, s.asked, s.late = &r, now, 0
+	return s.send(now, line(r)), nil
 }
 
 // Go makes the line that lets a child go on from a step.
 func (s *Session) Go(now time.Duration, step Step) []byte {
 	s.stepped = slices.DeleteFunc(s.stepped, func(o Step) bool { return o.Step == step.Step && o.ID == step.ID })
-	s.sent = now
 	s.Postpone(now - step.At)
-	return line(goOn{Go: step.Step, ID: step.ID})
+	return s.send(now, line(goOn{Go: step.Step, ID: step.ID}))
 }
 
+func (s *Session) send(now time.Duration, text []byte) []byte {
+	s.sent = now
+	s.keep(Line{At: now, Sent: true, Text: string(text[:len(text)-1])})
+	return text
+}
+
+// kept is how many lines of a conversation are kept.
+const kept = 64
+
+func (s *Session) keep(l Line) {
+	if len(s.lines) == kept {
+		s.lines = slices.Delete(s.lines, 0, kept/2)
+	}
+	l.Text = bounded(l.Text)
+	s.lines = append(s.lines, l)
+}
+
+// Lines are the newest lines of the conversation, the newest last.
+func (s *Session) Lines() []Line { return slices.Clone(s.lines) }
+
 // Close says that the child's stdin is about to be closed: from now on it may
-// end, and what it still writes does not matter.
-func (s *Session) Close() { s.closing = true }
+// end, and what it still writes does not matter. A request that is open is
+// answered.
+func (s *Session) Close(now time.Duration) (a Answer, ok bool) {
+	s.closing = true
+	if s.open == nil {
+		return Answer{}, false
+	}
+	return s.close(Answer{Outcome: Unknown, Why: "the child was ended by lockcheck", Read: now}), true
+}
 
 // Over says that nothing more is to be had from this child.
 func (s *Session) Over() bool { return s.over || s.closing }
@@ -177,6 +204,15 @@ func (s *Session) End(now time.Duration, how string) []Heard {
 	f := Finding{Kind: Ended, At: now, Problem: problem + ": " + how}
 	f.quote(s.partial)
 	return s.fail(f)
+}
+
+// Lost says that a line could not be sent, and why. Whether the child has read
+// a part of it nobody knows.
+func (s *Session) Lost(now time.Duration, why string) []Heard {
+	if s.over || s.closing {
+		return nil
+	}
+	return s.fail(Finding{Kind: Deaf, At: now, Problem: "does not read what it is sent: " + why})
 }
 
 // fail notes a finding, and if that is fatal ends the session.
@@ -249,6 +285,7 @@ func (s *Session) finding(now time.Duration, kind Kind, text []byte, problem str
 
 // message takes one line.
 func (s *Session) message(now time.Duration, text []byte) []Heard {
+	s.keep(Line{At: now, Text: strings.ToValidUTF8(string(text[:min(len(text), maxText)]), "\uFFFD")})
 	kind, err := kindOf(text)
 	switch {
 	case err != nil:

@@ -206,6 +206,11 @@ func TestEveryRequestHasOneAnswer(t *testing.T) {
 	}{
 		{"the child ends", func(s *protocol.Session) []protocol.Heard { return s.End(time.Second, "exit status 1") }, []string{"ended", "unknown"}},
 		{"time is up", func(s *protocol.Session) []protocol.Heard { return s.Expire(time.Hour) }, []string{"no-answer", "unknown"}},
+		{"lockcheck ends it", func(s *protocol.Session) []protocol.Heard {
+			a, _ := s.Close(time.Second)
+			return append([]protocol.Heard{a}, s.End(2*time.Second, "signal: killed")...)
+		}, []string{"unknown"}},
+		{"it does not read", func(s *protocol.Session) []protocol.Heard { return s.Lost(time.Second, "broken pipe") }, []string{"deaf", "unknown"}},
 		{"a line has no end", func(s *protocol.Session) []protocol.Heard {
 			return s.Hear(time.Second, bytes.Repeat([]byte("x"), protocol.MaxLine+1))
 		}, []string{"long-line", "unknown"}},
@@ -226,7 +231,7 @@ func TestEveryRequestHasOneAnswer(t *testing.T) {
 
 func TestWhoEndsWhenItShouldIsNoFinding(t *testing.T) {
 	s := started(t)
-	s.Close()
+	s.Close(time.Second)
 	said := s.Hear(time.Second, []byte("good bye\n"))
 	if said = append(said, s.End(2*time.Second, "exit status 0")...); said != nil {
 		t.Errorf("found %v", kinds(said))

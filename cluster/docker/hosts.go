@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/internal/tail"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
@@ -62,7 +63,7 @@ func (c *cell) startHost(ctx context.Context, h *host) error {
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), c.p.Self, c.p.Args...)
 	cmd.Env = append(os.Environ(), runMark+"="+owner())
 	cmd.SysProcAttr = dieWithParent()
-	stderr := &tail{}
+	stderr := &tail.Tail{}
 	cmd.Stderr = stderr
 	theirs, stdin, err := os.Pipe()
 	if err != nil {
@@ -91,7 +92,7 @@ func (c *cell) helloTo(h *host) hello {
 }
 
 // follow reads what a worker process says, until it has ended.
-func (c *cell) follow(h *host, cmd *exec.Cmd, stdout io.Reader, stderr *tail, ended chan struct{}) {
+func (c *cell) follow(h *host, cmd *exec.Cmd, stdout io.Reader, stderr *tail.Tail, ended chan struct{}) {
 	defer close(ended)
 	lines := bufio.NewReaderSize(stdout, 1<<16)
 	var bad error

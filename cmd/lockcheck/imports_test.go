@@ -27,7 +27,7 @@ var mayImport = map[string][]string{
 	"checker":             {"histories"},
 	"nemesis":             {"histories", "internal"},
 	"workload":            {"histories", "workload"},
-	"cluster":             {"histories", "workload/env", "cluster"},
+	"cluster":             {"histories", "workload/env", "cluster", "internal"},
 	"report":              {"histories", "checker"},
 	"cmd":                 {"histories", "workload", "nemesis", "checker", "cluster", "report", "internal", "cmd"},
 }

@@ -1,0 +1,10 @@
+//go:build unix && !linux
+
+package child
+
+import "syscall"
+
+func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+
+// exterminate ends the group. What has left it cannot be found here.
+func (c *Child) exterminate(bool) ([]string, error) { return nil, c.signal(syscall.SIGKILL) }
