@@ -2,63 +2,14 @@
 // more than it has: it runs stock operations under the lock, hurts the
 // servers and workers meanwhile, and judges the recorded history.
 //
-// Each verb has a file of its own: run.go, check.go, report.go, … Start with
-// app.go, which has the table of verbs and the exit codes. What a run is made
-// of is in internal/cell.
+// The command line is in internal/command, which any program can have with
+// its own designs: see package lockcheck at the root of the module.
 package main
 
 import (
-	"context"
-	"fmt"
-	"io"
 	"os"
-	"os/signal"
-	"syscall"
+
+	"github.com/lockcheck/lockcheck"
 )
 
-func main() {
-	ctx, cancel := context.WithCancel(context.Background())
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	verb := ""
-	if len(os.Args) > 1 {
-		verb = os.Args[1]
-	}
-	go func() {
-		obey(signals, cancel, verb, os.Stderr)
-		os.Exit(exitInterrupted)
-	}()
-	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
-}
-
-// leaves says of the verbs that make runs what is left behind where they are not
-// ended in good order.
-var leaves = map[string]string{
-	"run":    "of each cell that ended the run is in the store; lockcheck clean removes what real servers left",
-	"bench":  "of each cell that ended the run is in the store; lockcheck clean removes what real servers left",
-	"search": "what was found may not be in the store, the same --seed finds it again",
-}
-
-// obey ends a verb in good order at the first signal; at the second one it says
-// what is left behind, and returns: then the program has to end. A terminal that
-// was closed sends SIGHUP, and may send it twice. Verbs that make no runs have
-// nothing to put in order, and say themselves what is missing.
-func obey(signals <-chan os.Signal, cancel func(), verb string, stderr io.Writer) {
-	first := <-signals
-	left, runs := leaves[verb]
-	if runs {
-		fmt.Fprintln(stderr, "\nlockcheck: interrupted: ending the run; once more leaves at once")
-	}
-	cancel()
-	for second := range signals {
-		if first == syscall.SIGHUP && second == syscall.SIGHUP {
-			continue
-		}
-		said := "lockcheck: interrupted twice: left at once, the output may not be whole"
-		if runs {
-			said += "; " + left
-		}
-		fmt.Fprintln(stderr, said)
-		return
-	}
-}
+func main() { os.Exit(lockcheck.Main()) }

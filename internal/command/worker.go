@@ -1,0 +1,13 @@
+package command
+
+import "context"
+
+// runWorker is one process of workers. It speaks the event protocol: its
+// spec on standard input, events on standard output.
+func runWorker(ctx context.Context, a *app, args []string) (int, error) {
+	f := a.flags("worker")
+	if err := parse(f, args, 0, 0); err != nil {
+		return 0, err
+	}
+	return exitValid, workerProcess(ctx, a.stdin, a.stdout)
+}

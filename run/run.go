@@ -1,0 +1,258 @@
+// Package run runs one cell of the table designs × nemeses: it brings a
+// cluster, the stock workload and a nemesis together and records what
+// happens. It is the same for the simulated and the real cluster.
+//
+// Start with Run. Package run neither judges (that is package checker, from
+// the recorded history alone) nor prints.
+package run
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"time"
+
+	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/nemesis"
+	"github.com/lockcheck/lockcheck/workload"
+	"github.com/lockcheck/lockcheck/workload/env"
+)
+
+// Plan is all that decides a cell. On the simulated cluster equal plans make
+// equal histories, to the byte.
+type Plan struct {
+	Spec      workload.Spec // resolved
+	Nemesis   string
+	Variant   string            // of the nemesis; empty: all in turn
+	Schedule  *nemesis.Schedule // nil: made from the seed
+	TimeLimit time.Duration     // of the phase with faults
+	Interval  time.Duration     // between faults; 0: the scene's, or else the nemesis' default
+	DownAfter time.Duration     // of Sentinel; 0: the nemesis', or else the cluster's default
+	Cluster   string            // "sim" or "docker"
+	Version   string            // of lockcheck
+	Settings  map[string]string // for the header
+
+	Log func(server string, log io.Reader) error // is given what servers wrote; may be nil
+}
+
+// Result is what a run leaves besides its history.
+type Result struct {
+	Schedule    nemesis.Schedule
+	Source      string
+	Interrupted bool     // the context ended before the run had
+	Faults      error    // faults that could not be injected
+	Unhealed    error    // what could not be put right
+	Killed      []string // workers that did not end by themselves
+	Unlogged    error    // why logs of servers are missing
+}
+
+// Limits on waiting, beyond what the settings ask for.
+const (
+	healLimit   = 45 * time.Second
+	finalLimit  = 20 * time.Second
+	workerLimit = 10 * time.Second
+	slack       = 300 * time.Millisecond
+	logLimit    = 20 * time.Second
+)
+
+// Run runs one cell and writes its history to out as it happens. watch sees
+// each event. An error means that lockcheck or its environment broke; the
+// history so far stands all the same.
+func Run(ctx context.Context, provider cluster.Provider, p Plan, out io.Writer, watch ...func(histories.Event)) (Result, error) {
+	p.DownAfter = cmp.Or(p.DownAfter, nemesis.DownAfter(p.Nemesis))
+	r := &run{Plan: p, header: p.Spec.Header()}
+	schedule, err := r.schedule()
+	if err != nil {
+		return Result{}, err
+	}
+	r.result.Schedule = schedule
+	spec, err := json.Marshal(p.Spec)
+	if err != nil {
+		return r.result, fmt.Errorf("spec: %w", err)
+	}
+	r.cluster, err = provider.Cell(ctx, cluster.Options{
+		Topology: p.Spec.Topology(), Seed: p.Spec.Seed, Program: workload.Program, Spec: spec,
+		Workers: p.Spec.Workers, PerHost: p.Spec.PerHost, Emit: r.emit, DownAfter: p.DownAfter,
+	})
+	if err != nil {
+		return r.result, err
+	}
+	r.result.Source = r.cluster.Source()
+	if err := r.open(out, watch); err != nil {
+		return r.result, err
+	}
+	err = r.cluster.Run(ctx, r.direct)
+	r.keepLogs(context.WithoutCancel(ctx))
+	return r.result, errors.Join(err, r.recorder.Err())
+}
+
+// keepLogs hands on what the servers wrote, where they write anything.
+func (r *run) keepLogs(ctx context.Context) {
+	servers, ok := r.cluster.(cluster.Logger)
+	if !ok || r.Log == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, logLimit)
+	defer cancel()
+	r.result.Unlogged = servers.Logs(ctx, r.Log)
+}
+
+// Feasible says why a plan cannot be had; nil if it can.
+func Feasible(p Plan) error {
+	_, err := (&run{Plan: p, header: p.Spec.Header()}).schedule()
+	return err
+}
+
+// run is one cell under way.
+type run struct {
+	Plan
+	header   histories.Header
+	cluster  cluster.Cluster
+	recorder *histories.Recorder
+	aim      nemesis.Watch
+	tally    tally
+	result   Result
+}
+
+func (r *run) schedule() (nemesis.Schedule, error) {
+	if r.Schedule != nil {
+		return *r.Schedule, nil
+	}
+	return nemesis.Plan(r.Nemesis, r.params())
+}
+
+// CheckSchedule finds what of a plan's schedule the run could not play, or not
+// as it says.
+func CheckSchedule(p Plan) error {
+	if p.Schedule == nil {
+		return nil
+	}
+	return p.Schedule.Check((&run{Plan: p, header: p.Spec.Header()}).params())
+}
+
+// params are what a nemesis must know of the run.
+func (r *run) params() nemesis.Params {
+	topology := r.Spec.Topology()
+	lock := r.header.Lock
+	design, _ := workload.Find(r.Spec.Design)
+	return nemesis.Params{
+		TimeLimit: r.TimeLimit, Interval: cmp.Or(r.Interval, r.Spec.Interval()), Only: r.Variant,
+		TTL: lock.TTL, LongWork: r.Spec.LongWork(), Lockless: lock.None, Waits: design.Waits, Renews: design.Renews, Steps: design.Steps, Crashes: design.CrashSteps(), Workers: r.Spec.Workers,
+		Servers: servers(topology.Lock), Replicas: topology.Lock == env.Sentinel || topology.Lock == env.RedisCluster,
+		Sentinels: topology.Lock == env.Sentinel, SQL: topology.SQL,
+		WritesUnderLock: !lock.None && slices.Contains(design.SalesPass(), "before-write"),
+		WritesRedis:     !topology.SQL && slices.Contains(design.SalesPass(), "before-write"),
+		Nodes:           nodes(topology), Places: places(design, topology),
+		Rand: rand.New(rand.NewPCG(r.Spec.Seed, nemesisStream)),
+	}
+}
+
+// nodes are the names of the servers of a topology.
+func nodes(t env.Topology) []string {
+	var names []string
+	count := servers(t.Lock)
+	if t.Lock == env.RedisCluster {
+		count *= 2
+	}
+	for i := range count {
+		names = append(names, fmt.Sprintf("redis-%d", i+1))
+	}
+	for i := range 3 {
+		if t.Lock == env.Sentinel {
+			names = append(names, fmt.Sprintf("sentinel-%d", i+1))
+		}
+	}
+	for _, other := range []struct {
+		name string
+		has  bool
+	}{{"stock-1", t.Stock}, {"sql-1", t.SQL}, {"queue-1", t.Queue}} {
+		if other.has {
+			names = append(names, other.name)
+		}
+	}
+	return names
+}
+
+// places are all steps that a design is known to have.
+func places(d workload.Design, t env.Topology) []string {
+	all := slices.Concat(d.SalesPass(), d.Steps)
+	if t.SQL {
+		all = append(all, "commit")
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// nemesisStream keeps the nemesis' random numbers apart from the others of
+// the same seed.
+const nemesisStream = 0x6e656d65736973
+
+// servers is how many Redis servers hold locks.
+func servers(k env.Kind) int {
+	switch k {
+	case env.Single:
+		return 1
+	case env.Sentinel, env.Independent3, env.RedisCluster:
+		return 3
+	case env.Independent5:
+		return 5
+	}
+	return 0
+}
+
+func (r *run) open(out io.Writer, watch []func(histories.Event)) error {
+	h := r.header
+	h.Nemesis, h.Cluster, h.Source, h.Version = r.Nemesis, r.Plan.Cluster, r.result.Source, r.Version
+	h.Seed, h.Settings = r.Spec.Seed, r.inForce()
+	rec, err := histories.NewRecorder(out, h)
+	if err != nil {
+		return err
+	}
+	rec.Observe(r.aim.See)
+	rec.Observe(r.tally.see)
+	for _, w := range watch {
+		rec.Observe(w)
+	}
+	r.recorder = rec
+	return nil
+}
+
+// inForce are all settings of the run by name: the workload's with its defaults,
+// the faults', and the flags of the caller that are none of these.
+func (r *run) inForce() map[string]string {
+	settings := maps.Clone(r.Settings)
+	if settings == nil {
+		settings = map[string]string{}
+	}
+	maps.Copy(settings, r.header.Settings)
+	settings["time-limit"] = r.TimeLimit.String()
+	settings["interval"] = cmp.Or(r.Interval, r.Spec.Interval(), nemesis.DefaultInterval).String()
+	if r.DownAfter > 0 {
+		settings["down-after"] = r.DownAfter.String()
+	}
+	return settings
+}
+
+// emit takes what the cluster and the workers report. Before the history is
+// open there is nothing to say.
+func (r *run) emit(e histories.Event) {
+	if r.recorder != nil {
+		r.recorder.Record(e)
+	}
+}
+
+// note records an event of the run itself.
+func (r *run) note(f, note, proof string, err error) {
+	e := histories.Event{Time: int64(r.cluster.Now()), Process: histories.Nemesis, Type: histories.Info, F: f, Note: note, Proof: proof}
+	if err != nil {
+		e.Error = err.Error()
+	}
+	r.recorder.Record(e)
+}
