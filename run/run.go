@@ -28,7 +28,7 @@ import (
 // Plan is all that decides a cell. On the simulated cluster equal plans make
 // equal histories, to the byte.
 type Plan struct {
-	Spec      workload.Spec // resolved
+	Spec      workload.Resolved
 	Nemesis   string
 	Variant   string            // of the nemesis; empty: all in turn
 	Schedule  *nemesis.Schedule // nil: made from the seed
@@ -78,7 +78,7 @@ func Run(ctx context.Context, provider cluster.Provider, p Plan, out io.Writer, 
 		return r.result, fmt.Errorf("spec: %w", err)
 	}
 	r.cluster, err = provider.Cell(ctx, cluster.Options{
-		Topology: p.Spec.Topology(), Seed: p.Spec.Seed, Program: workload.Program, Spec: spec,
+		Topology: p.Spec.Topology(), Seed: p.Spec.Seed, Program: p.Spec.Of.Program, Spec: spec,
 		Workers: p.Spec.Workers, PerHost: p.Spec.PerHost, Emit: r.emit, DownAfter: p.DownAfter,
 	})
 	if err != nil {
@@ -141,7 +141,7 @@ func CheckSchedule(p Plan) error {
 func (r *run) params() nemesis.Params {
 	topology := r.Spec.Topology()
 	lock := r.header.Lock
-	design, _ := workload.Find(r.Spec.Design)
+	design := r.Spec.Of
 	return nemesis.Params{
 		TimeLimit: r.TimeLimit, Interval: cmp.Or(r.Interval, r.Spec.Interval()), Only: r.Variant,
 		TTL: lock.TTL, LongWork: r.Spec.LongWork(), Lockless: lock.None, Waits: design.Waits, Renews: design.Renews, Steps: design.Steps, Crashes: design.CrashSteps(), Workers: r.Spec.Workers,

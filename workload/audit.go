@@ -12,12 +12,8 @@ import (
 
 // Setup puts the initial stock in, before the workers start. e is the
 // director's Env.
-func Setup(ctx context.Context, e *env.Env, s Spec) error {
-	s, err := s.Resolved()
-	if err != nil {
-		return err
-	}
-	if err := s.ledger().setup(ctx, e, s); err != nil {
+func Setup(ctx context.Context, e *env.Env, r Resolved) error {
+	if err := r.books().Setup(ctx, e, r); err != nil {
 		return fmt.Errorf("put the initial stock in: %w", err)
 	}
 	return nil
@@ -27,20 +23,14 @@ func Setup(ctx context.Context, e *env.Env, s Spec) error {
 // key, in the order of keys. What dead workers left in a queue is done first:
 // an order that waits for its consumer is late, not lost. e is the director's
 // Env.
-func Audit(ctx context.Context, e *env.Env, s Spec, keys []string) ([]histories.Event, error) {
-	s, err := s.Resolved()
-	if err != nil {
-		return nil, err
-	}
-	d, _ := Find(s.Design)
+func Audit(ctx context.Context, e *env.Env, r Resolved, keys []string) ([]histories.Event, error) {
 	passSteps(e)
-	if err := drain(ctx, d, &stock.Till{Env: e, Initial: s.Stock}, auditTries); err != nil {
+	if err := drain(ctx, r.Of, &stock.Till{Env: e, Initial: r.Stock}, auditTries); err != nil {
 		return nil, fmt.Errorf("do what the workers left undone: %w", err)
 	}
-	ledger := s.ledger()
 	events := make([]histories.Event, 0, len(keys))
 	for _, key := range keys {
-		units, orders, err := auditKey(ctx, e, ledger, key)
+		units, orders, err := auditKey(ctx, e, r.books(), key)
 		if err != nil {
 			return events, fmt.Errorf("audit %s: %w", key, err)
 		}
@@ -56,9 +46,9 @@ func Audit(ctx context.Context, e *env.Env, s Spec, keys []string) ([]histories.
 // director may have broken with its server long before it is next used.
 const auditTries = 12
 
-func auditKey(ctx context.Context, e *env.Env, ledger books, key string) (units int64, orders []histories.Order, err error) {
+func auditKey(ctx context.Context, e *env.Env, b Books, key string) (units int64, orders []histories.Order, err error) {
 	for try := range auditTries {
-		if units, orders, err = ledger.audit(ctx, e, key); err == nil {
+		if units, orders, err = b.Audit(ctx, e, key); err == nil {
 			return units, orders, nil
 		}
 		if e.Clock.Sleep(ctx, time.Duration(try)*100*time.Millisecond) != nil {

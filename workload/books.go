@@ -12,23 +12,22 @@ import (
 	"github.com/lockcheck/lockcheck/workload/stock"
 )
 
-// books are where a design has its stock and its orders.
-type books interface {
-	// setup puts the initial stock in.
-	setup(ctx context.Context, e *env.Env, s Spec) error
-	// units is what a customer sees on the shelf.
-	units(ctx context.Context, e *env.Env, key string) (int64, error)
-	// audit reads the stock of a key and its orders.
-	audit(ctx context.Context, e *env.Env, key string) (units int64, orders []histories.Order, err error)
+// Books are where a design has its stock and its orders. e is the director's Env.
+type Books interface {
+	// Setup puts the initial stock in: r.Stock units of each of r.StockKeys.
+	Setup(ctx context.Context, e *env.Env, r Resolved) error
+	// Units is what a customer sees on the shelf.
+	Units(ctx context.Context, e *env.Env, key string) (int64, error)
+	// Audit reads the stock of a key and its orders.
+	Audit(ctx context.Context, e *env.Env, key string) (units int64, orders []histories.Order, err error)
 }
 
-// ledger is where the design of a Spec has its books.
-func (s Spec) ledger() books {
-	d, _ := Find(s.Design)
+// books are where the design of a run has its stock and its orders.
+func (r Resolved) books() Books {
 	switch {
-	case d.books != nil:
-		return d.books
-	case s.StockOn == OnSQL:
+	case r.Of.Books != nil:
+		return r.Of.Books
+	case r.StockOn == OnSQL:
 		return sqlBooks{orders: "orders"}
 	}
 	return redisBooks{}
@@ -37,8 +36,8 @@ func (s Spec) ledger() books {
 // redisBooks are a number and a list per stock key.
 type redisBooks struct{}
 
-func (redisBooks) setup(ctx context.Context, e *env.Env, s Spec) error {
-	return putStock(ctx, e.Stock, s.stockKeys(), s.Stock)
+func (redisBooks) Setup(ctx context.Context, e *env.Env, r Resolved) error {
+	return putStock(ctx, e.Stock, r.StockKeys(), r.Stock)
 }
 
 // putStock sets keys to a number of units each.
@@ -56,12 +55,12 @@ func putStock(ctx context.Context, r env.Redis, keys []string, units int64) erro
 	return nil
 }
 
-func (redisBooks) units(ctx context.Context, e *env.Env, key string) (int64, error) {
+func (redisBooks) Units(ctx context.Context, e *env.Env, key string) (int64, error) {
 	return countUnits(ctx, e.Stock, key)
 }
 
-func (b redisBooks) audit(ctx context.Context, e *env.Env, key string) (int64, []histories.Order, error) {
-	units, err := b.units(ctx, e, key)
+func (b redisBooks) Audit(ctx context.Context, e *env.Env, key string) (int64, []histories.Order, error) {
+	units, err := b.Units(ctx, e, key)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -109,10 +108,10 @@ func parseOrder(row any) (histories.Order, error) {
 // warehouseBooks are redisBooks with part of the stock at a supplier.
 type warehouseBooks struct{}
 
-func (warehouseBooks) setup(ctx context.Context, e *env.Env, s Spec) error {
-	keys := s.stockKeys()
-	supplied := s.Stock / 2
-	if err := putStock(ctx, e.Stock, keys, s.Stock-supplied); err != nil {
+func (warehouseBooks) Setup(ctx context.Context, e *env.Env, r Resolved) error {
+	keys := r.StockKeys()
+	supplied := r.Stock / 2
+	if err := putStock(ctx, e.Stock, keys, r.Stock-supplied); err != nil {
 		return err
 	}
 	for i, key := range keys {
@@ -121,7 +120,7 @@ func (warehouseBooks) setup(ctx context.Context, e *env.Env, s Spec) error {
 	return putStock(ctx, e.Stock, keys, supplied)
 }
 
-func (warehouseBooks) units(ctx context.Context, e *env.Env, key string) (int64, error) {
+func (warehouseBooks) Units(ctx context.Context, e *env.Env, key string) (int64, error) {
 	own, err := countUnits(ctx, e.Stock, key)
 	if err != nil {
 		return 0, err
@@ -130,31 +129,31 @@ func (warehouseBooks) units(ctx context.Context, e *env.Env, key string) (int64,
 	return own + supplied, err
 }
 
-func (b warehouseBooks) audit(ctx context.Context, e *env.Env, key string) (int64, []histories.Order, error) {
-	_, orders, err := redisBooks{}.audit(ctx, e, key)
+func (b warehouseBooks) Audit(ctx context.Context, e *env.Env, key string) (int64, []histories.Order, error) {
+	_, orders, err := redisBooks{}.Audit(ctx, e, key)
 	if err != nil {
 		return 0, nil, err
 	}
-	units, err := b.units(ctx, e, key)
+	units, err := b.Units(ctx, e, key)
 	return units, orders, err
 }
 
 // sqlBooks are a row per stock key and a row per order.
 type sqlBooks struct{ orders string }
 
-func (sqlBooks) setup(ctx context.Context, e *env.Env, s Spec) error {
+func (sqlBooks) Setup(ctx context.Context, e *env.Env, r Resolved) error {
 	for _, table := range stock.Tables {
 		if _, err := e.SQL.Exec(ctx, table); err != nil {
 			return err
 		}
 	}
 	return e.SQL.Tx(ctx, func(tx env.Tx) error {
-		for _, key := range s.stockKeys() {
-			if _, err := tx.Exec(ctx, "INSERT INTO stock (k, stock, version) VALUES (?, ?, ?)", key, s.Stock, 0); err != nil {
+		for _, key := range r.StockKeys() {
+			if _, err := tx.Exec(ctx, "INSERT INTO stock (k, stock, version) VALUES (?, ?, ?)", key, r.Stock, 0); err != nil {
 				return err
 			}
 		}
-		for _, key := range s.lockKeys() {
+		for _, key := range r.LockKeys() {
 			if _, err := tx.Exec(ctx, "INSERT INTO fences (k, fence) VALUES (?, ?)", key, 0); err != nil {
 				return err
 			}
@@ -163,7 +162,7 @@ func (sqlBooks) setup(ctx context.Context, e *env.Env, s Spec) error {
 	})
 }
 
-func (sqlBooks) units(ctx context.Context, e *env.Env, key string) (int64, error) {
+func (sqlBooks) Units(ctx context.Context, e *env.Env, key string) (int64, error) {
 	rows, err := e.SQL.Query(ctx, "SELECT stock FROM stock WHERE k = ?", key)
 	if err != nil || len(rows) != 1 {
 		return 0, err
@@ -171,8 +170,8 @@ func (sqlBooks) units(ctx context.Context, e *env.Env, key string) (int64, error
 	return sqlInt(rows[0][0])
 }
 
-func (b sqlBooks) audit(ctx context.Context, e *env.Env, key string) (int64, []histories.Order, error) {
-	units, err := b.units(ctx, e, key)
+func (b sqlBooks) Audit(ctx context.Context, e *env.Env, key string) (int64, []histories.Order, error) {
+	units, err := b.Units(ctx, e, key)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -202,17 +201,17 @@ func sqlInt(v any) (int64, error) {
 // pipelineBooks: customers buy of Redis, the truth is in the database.
 type pipelineBooks struct{}
 
-func (pipelineBooks) setup(ctx context.Context, e *env.Env, s Spec) error {
-	if err := (redisBooks{}).setup(ctx, e, s); err != nil {
+func (pipelineBooks) Setup(ctx context.Context, e *env.Env, r Resolved) error {
+	if err := (redisBooks{}).Setup(ctx, e, r); err != nil {
 		return err
 	}
-	return sqlBooks{}.setup(ctx, e, s)
+	return sqlBooks{}.Setup(ctx, e, r)
 }
 
-func (pipelineBooks) units(ctx context.Context, e *env.Env, key string) (int64, error) {
-	return redisBooks{}.units(ctx, e, key)
+func (pipelineBooks) Units(ctx context.Context, e *env.Env, key string) (int64, error) {
+	return redisBooks{}.Units(ctx, e, key)
 }
 
-func (pipelineBooks) audit(ctx context.Context, e *env.Env, key string) (int64, []histories.Order, error) {
-	return sqlBooks{orders: "orders_once"}.audit(ctx, e, key)
+func (pipelineBooks) Audit(ctx context.Context, e *env.Env, key string) (int64, []histories.Order, error) {
+	return sqlBooks{orders: "orders_once"}.Audit(ctx, e, key)
 }

@@ -11,33 +11,39 @@ import (
 	"github.com/lockcheck/lockcheck/workload/stock"
 )
 
-// Design is one row of the catalogue: a lock, a way of selling, what they
-// need, and what they claim together.
+// Design is a lock, a way of selling, what they need, and what they claim
+// together. The catalogue has one row for each of this module's; one of another
+// module is a value like them, with a lock and a sale of its own. Name and Lock
+// or Sale must be set, everything else has a default.
 type Design struct {
 	Name    string
 	Summary string // one line
 	Origin  string // where it comes from
-	Doc     string // the doc comments of its lock and its sale
+	Doc     string // for `lockcheck list NAME`; see Design.Document
 
-	Topology env.Topology       // what it needs; Spec.Topology has what a run needs
-	Defaults Spec               // its source's settings, where they are not the standard ones
-	Lock     histories.LockSpec // what the lock promises; ttl and grace come from the Spec
+	Topology env.Topology // what it needs; Resolved.Topology has what a run needs
+	StockOn  []string     // the places where it can have its stock, its default first; none: OnOwn
+	Defaults Spec         // its source's settings, where they are not the standard ones
+
+	Lock  lock.Maker // nil: none
+	Sale  stock.Sale // nil: stock.Locked
+	Books Books      // where stock and orders are; nil: by Spec.StockOn
+	// Idle is what workers do besides selling, for limit at most, and says
+	// whether there was anything to do; nil: nothing.
+	Idle func(ctx context.Context, t *stock.Till, limit time.Duration) (did bool, err error)
+
+	LockSpec histories.LockSpec // what the lock promises; TTL and grace come from the Spec
 	Claims   map[string]Claim   // by nemesis, see Design.Claim
 	Renews   bool               // its lock is renewed in the background
-	NoLease  bool               // its lock has no ttl
+	NoLease  bool               // its lock has no TTL
+	Waits    bool               // a grant waits for a replica, or seems to
 	Steps    []string           // places between its commands where a crash tells most
 	Marks    []string           // places between its commands that its sales pass; none: see Design.CrashSteps
 	KnownBad bool               // wrong on purpose
-	Waits    bool               // a grant waits for a replica, or seems to
 	CaughtBy string             // the nemesis that shows a known-bad design
 	Control  bool               // must hold under every fault that it claims to bear
 
-	lock  lock.Maker // nil: none
-	sale  stock.Sale
-	idle  func(ctx context.Context, t *stock.Till, limit time.Duration) (did bool, err error) // what workers do besides selling
-	books books                                                                               // where stock and orders are; nil: by Spec.StockOn
-	on    []string                                                                            // the places where it can have its stock, its default first
-	docs  []string                                                                            // names of the Go declarations that Doc is made of
+	docs []string // names of the Go declarations whose comments document a design of this module
 }
 
 // CrashSteps are the places between its commands (env.Env.Step) where a
@@ -75,26 +81,46 @@ var onSentinel = env.Topology{Lock: env.Sentinel}
 // noLock is what a design without a lock promises of it.
 var noLock = histories.LockSpec{None: true}
 
-// catalogue has all designs, in the order in which they are listed.
-var catalogue = slices.Concat(ofArticles, grains, lockFree, highAvailability, inSQL, beyond, knownBad, ofReports)
-
-// Designs are all designs, in the order in which they are listed.
-func Designs() []Design {
-	all := make([]Design, len(catalogue))
-	for i := range catalogue {
-		all[i], _ = Find(catalogue[i].Name)
+// complete is the design with what may be left out.
+func (d Design) complete() Design {
+	if d.Sale == nil && d.Lock != nil {
+		d.Sale = stock.Locked
 	}
-	return all
+	if len(d.StockOn) == 0 {
+		d.StockOn = onOwnOnly
+	}
+	d.LockSpec.None = d.Lock == nil
+	d.Defaults.StockOn = d.StockOn[0]
+	return d
 }
 
+// Catalogue is a choice of designs, each with a name of its own.
+type Catalogue []Design
+
+// catalogue has all designs of this module, in the order in which they are
+// listed.
+var catalogue = Catalogue(slices.Concat(ofArticles, grains, lockFree, highAvailability, inSQL, beyond, knownBad, ofReports))
+
+// Designs are all designs of this module, in the order in which they are listed.
+func Designs() Catalogue { return slices.Clone(catalogue) }
+
+// Find finds a design of this module by its name.
+func Find(name string) (Design, bool) { return catalogue.Find(name) }
+
 // Find finds a design by its name.
-func Find(name string) (Design, bool) {
-	for _, d := range catalogue {
-		if d.Name == name {
-			d.Doc = document(d.docs)
-			d.Defaults.StockOn = d.on[0]
-			return d, true
-		}
+func (c Catalogue) Find(name string) (Design, bool) {
+	i := slices.IndexFunc(c, func(d Design) bool { return d.Name == name })
+	if i < 0 {
+		return Design{}, false
 	}
-	return Design{}, false
+	return c[i].complete(), true
+}
+
+// Names are the names of all designs, in their order.
+func (c Catalogue) Names() []string {
+	var names []string
+	for _, d := range c {
+		names = append(names, d.Name)
+	}
+	return names
 }

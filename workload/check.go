@@ -59,7 +59,7 @@ func (s Spec) check(d Design) error {
 		positive("ack-wait", s.AckWait), optional("max-hold", s.MaxHold), optional("max-zombie", s.MaxZombie),
 		oneOf("nodes", strconv.Itoa(s.Nodes), "3", "5"),
 		oneOf("lock-key", s.LockKey, GrainSKU, GrainCategory, GrainUserSKU, GrainSegment),
-		oneOf("stock-on", s.StockOn, d.on...),
+		oneOf("stock-on", s.StockOn, d.StockOn...),
 		oneOf("persistence", s.Persistence, "none", "everysec", "always"),
 	)
 }

@@ -12,12 +12,15 @@ import (
 	"github.com/lockcheck/lockcheck/workload/stock"
 )
 
-// document joins the doc comments of the named declarations of packages lock
-// and stock. What `lockcheck list` tells of a design and what its source
-// says can so never differ.
-func document(names []string) string {
+// Document is what `lockcheck list NAME` prints of the design: its Doc, or else
+// the doc comments of its lock and its sale. What the list tells and what the
+// source says can so never differ.
+func (d Design) Document() string {
+	if d.Doc != "" {
+		return d.Doc
+	}
 	var texts []string
-	for _, n := range names {
+	for _, n := range d.docs {
 		texts = append(texts, strings.TrimSpace(comments()[n]))
 	}
 	return strings.Join(texts, "\n\n")

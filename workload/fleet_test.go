@@ -15,11 +15,11 @@ func TestWorkersOfAMixedFleetHaveTheirOwnLease(t *testing.T) {
 		"3s,500ms": {3 * time.Second, 500 * time.Millisecond, 3 * time.Second},
 		"1s,2s,3s": {time.Second, 2 * time.Second, 3 * time.Second},
 	} {
-		s := Spec{Design: "watchdog"}
-		if err := s.SetTTL(text); err != nil {
+		given := Spec{Design: "watchdog"}
+		if err := given.SetTTL(text); err != nil {
 			t.Fatal(err)
 		}
-		s, err := s.Resolved()
+		s, err := given.Resolved()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,18 +36,15 @@ func TestWorkersOfAMixedFleetHaveTheirOwnLease(t *testing.T) {
 
 func TestAMixedFleetSaysEachLeaseInItsHistory(t *testing.T) {
 	for text, want := range map[string]int64{"3s": 0, "3s,500ms": 500e6} {
-		s := Spec{Design: "redis-lock"}
-		if err := s.SetTTL(text); err != nil {
+		given := Spec{Design: "redis-lock"}
+		if err := given.SetTTL(text); err != nil {
 			t.Fatal(err)
 		}
-		s, err := s.Resolved()
+		s, err := given.Resolved()
 		if err != nil {
 			t.Fatal(err)
 		}
-		k, err := newWorker(s, &env.Env{Worker: 1, Lock: make([]env.Redis, 1), Rand: rand.New(rand.NewPCG(1, 1))}, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := newWorker(s, &env.Env{Worker: 1, Lock: make([]env.Redis, 1), Rand: rand.New(rand.NewPCG(1, 1))}, nil)
 		var asked histories.Event
 		k.till.Begin = func(e histories.Event) (int64, func(histories.Event)) {
 			asked = e

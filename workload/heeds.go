@@ -21,10 +21,13 @@ func (d Design) Heeds(flag string) bool {
 	case "persistence":
 		return d.Topology.Lock != ""
 	case "lock-key", "max-hold", "max-zombie":
-		return !d.Lock.None
+		return d.Lock != nil
 	}
 	uses, lockFlag := usesOf[flag]
-	return !lockFlag || d.lock != nil && uses.MatchString(lockCode(d.docs[0]))
+	if !lockFlag || d.Lock == nil {
+		return !lockFlag
+	}
+	return len(d.docs) == 0 || uses.MatchString(lockCode(d.docs[0])) // a lock of another module may look at anything
 }
 
 // usesOf are the places of a lock's source that look at a setting: by name, or

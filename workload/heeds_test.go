@@ -37,7 +37,7 @@ func TestWhatADesignHeeds(t *testing.T) {
 // A renamed file would make a design heed nothing.
 func TestEveryLockOfTheCatalogueIsFound(t *testing.T) {
 	for _, d := range Designs() {
-		if d.lock != nil && lockCode(d.docs[0]) == "" {
+		if d.Lock != nil && lockCode(d.docs[0]) == "" {
 			t.Errorf("%s: no source of its lock %s", d.Name, d.docs[0])
 		}
 		if d.Renews && !d.Heeds("renew") {

@@ -11,8 +11,8 @@ func StockKey(sku, batch int) string {
 	return "sku-" + strconv.Itoa(sku) + "#" + strconv.Itoa(batch)
 }
 
-// stockKeys are all stock keys of a run.
-func (s Spec) stockKeys() []string {
+// StockKeys are all stock keys of a run.
+func (s Resolved) StockKeys() []string {
 	var keys []string
 	for sku := range s.SKUs {
 		for batch := range s.Batches {
@@ -38,8 +38,8 @@ func (s Spec) lockKey(sku, batch int, customer string) string {
 	return fmt.Sprintf("stock:sku-%d", sku)
 }
 
-// lockKeys are all lock keys of a run.
-func (s Spec) lockKeys() []string {
+// LockKeys are all lock keys of a run.
+func (s Resolved) LockKeys() []string {
 	var keys []string
 	for sku := range s.SKUs {
 		for batch := range s.segments() {

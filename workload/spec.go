@@ -97,12 +97,30 @@ var flashSale = Spec{
 // maxBatches bounds what Setup puts into a store.
 const maxBatches = 10_000
 
-// Resolved fills in the defaults and checks the rest. Its errors name the
-// flag to change.
-func (s Spec) Resolved() (Spec, error) {
+// Resolved is a Spec whose defaults are filled in and which was checked, with
+// its design. Only Design.Resolve makes one. What a run asks of its settings it
+// asks of a Resolved, so nobody has to wonder whether a 0 is a default.
+type Resolved struct {
+	Spec
+	Of Design `json:"-"` // Spec.Design is its name
+}
+
+// Resolved resolves the Spec of a design of this module.
+func (s Spec) Resolved() (Resolved, error) {
 	d, ok := Find(s.Design)
 	if !ok {
-		return s, fmt.Errorf("--design is %q: no such design", s.Design)
+		return Resolved{Spec: s}, fmt.Errorf("--design is %q: no such design", s.Design)
+	}
+	return d.Resolve(s)
+}
+
+// Resolve fills in the defaults of a run with the design and checks the rest.
+// Its errors name the flag to change.
+func (d Design) Resolve(s Spec) (Resolved, error) {
+	d = d.complete()
+	s.Design = d.Name
+	if d.Name == "" || d.Sale == nil {
+		return Resolved{Spec: s, Of: d}, fmt.Errorf("design %q: want a name, and a lock or a sale", d.Name)
 	}
 	defaults := d.Defaults
 	if s.Workload == FlashSale {
@@ -120,7 +138,7 @@ func (s Spec) Resolved() (Spec, error) {
 		s.Renew = s.TTL / 3
 	}
 	if err := s.check(d); err != nil {
-		return s, err
+		return Resolved{Spec: s, Of: d}, err
 	}
 	if s.Batches == 0 {
 		s.Batches = s.enoughBatches()
@@ -128,7 +146,7 @@ func (s Spec) Resolved() (Spec, error) {
 	for s.Batches%s.segments() != 0 {
 		s.Batches++
 	}
-	return s, nil
+	return Resolved{Spec: s, Of: d}, nil
 }
 
 // or is s with its zero fields taken from d.
@@ -209,47 +227,38 @@ func (s Spec) options(worker int) lock.Options {
 }
 
 // NewLock makes the design's lock for one worker; nil if it has none.
-func (s Spec) NewLock(e *env.Env) (env.Lock, error) {
-	s, err := s.Resolved()
-	if err != nil {
-		return nil, err
+func (r Resolved) NewLock(e *env.Env) env.Lock {
+	if r.Of.Lock == nil {
+		return nil
 	}
-	d, _ := Find(s.Design)
-	if d.lock == nil {
-		return nil, nil
-	}
-	return d.lock(e, s.options(e.Worker)), nil
+	return r.Of.Lock(e, r.options(e.Worker))
 }
 
-// Topology is what the cluster must have for this Spec.
-func (s Spec) Topology() env.Topology {
-	s, _ = s.Resolved()
-	d, _ := Find(s.Design)
-	t := d.Topology
-	if t.Lock == env.Independent5 && s.Nodes == 3 {
+// Topology is what the cluster must have for the run.
+func (r Resolved) Topology() env.Topology {
+	t := r.Of.Topology
+	if t.Lock == env.Independent5 && r.Nodes == 3 {
 		t.Lock = env.Independent3
 	}
-	t.Stock, t.SQL = s.StockOn == OnOwn, t.SQL || s.StockOn == OnSQL
-	t.Persistence = s.Persistence
+	t.Stock, t.SQL = r.StockOn == OnOwn, t.SQL || r.StockOn == OnSQL
+	t.Persistence = r.Persistence
 	return t
 }
 
-// Header is what a checker must know of a run with this Spec. The fields
-// that only the run knows (nemesis, cluster, source, version) are left empty.
-func (s Spec) Header() histories.Header {
-	s, _ = s.Resolved()
-	d, _ := Find(s.Design)
-	spec := d.Lock
+// Header is what a checker must know of the run. The fields that only the run
+// knows (nemesis, cluster, source, version) are left empty.
+func (r Resolved) Header() histories.Header {
+	spec := r.Of.LockSpec
 	if !spec.None {
-		spec.TTL, spec.Grace = s.TTL, s.Grace
-		spec.MaxHold, spec.MaxZombie = s.MaxHold, s.MaxZombie
+		spec.TTL, spec.Grace = r.TTL, r.Grace
+		spec.MaxHold, spec.MaxZombie = r.MaxHold, r.MaxZombie
 	}
-	if d.NoLease {
+	if r.Of.NoLease {
 		spec.TTL = 0
 	}
 	return histories.Header{
-		Format: histories.Format, Design: s.Design, Workload: s.Workload, Seed: s.Seed,
-		Settings: s.settings(), Lock: spec, Initial: s.Stock, MaxDelay: s.MaxDelay,
+		Format: histories.Format, Design: r.Design, Workload: r.Workload, Seed: r.Seed,
+		Settings: r.settings(), Lock: spec, Initial: r.Stock, MaxDelay: r.MaxDelay,
 	}
 }
 

@@ -72,20 +72,23 @@ func TestFlashSaleIsTheArticlesScene(t *testing.T) {
 
 func TestEveryDesignResolvesOnEachPlaceOfItsStock(t *testing.T) {
 	for _, d := range Designs() {
-		for _, on := range d.on {
+		for _, on := range d.StockOn {
 			s, err := Spec{Design: d.Name, StockOn: on}.Resolved()
 			if err != nil {
 				t.Errorf("%s with stock on %s: %v", d.Name, on, err)
 			}
-			if again, _ := s.Resolved(); again != s {
-				t.Errorf("%s: resolving twice gives another spec: %s", d.Name, cmp.Diff(s, again))
+			if again, _ := s.Resolved(); again.Spec != s.Spec {
+				t.Errorf("%s: resolving twice gives another spec: %s", d.Name, cmp.Diff(s.Spec, again.Spec))
 			}
 		}
 	}
 }
 
 func TestHeaderAndTopology(t *testing.T) {
-	s := Spec{Design: "redis-lock", StockOn: OnLock, TTL: time.Second}
+	s, err := Spec{Design: "redis-lock", StockOn: OnLock, TTL: time.Second}.Resolved()
+	if err != nil {
+		t.Fatal(err)
+	}
 	h := s.Header()
 	if diff := cmp.Diff(histories.LockSpec{TTL: time.Second, Grace: time.Second}, h.Lock); diff != "" {
 		t.Error(diff)
@@ -96,7 +99,7 @@ func TestHeaderAndTopology(t *testing.T) {
 	if got, want := s.Topology(), (env.Topology{Lock: env.Sentinel, Persistence: "none"}); got != want {
 		t.Errorf("topology %+v, want %+v", got, want)
 	}
-	if !(Spec{Design: "redis-lock"}).Topology().Stock {
+	if own, err := (Spec{Design: "redis-lock"}).Resolved(); err != nil || !own.Topology().Stock {
 		t.Error("the stock has no Redis of its own")
 	}
 }
@@ -111,8 +114,8 @@ func TestSpecSurvivesJSON(t *testing.T) {
 		t.Fatal(err)
 	}
 	var back Spec
-	if err := json.Unmarshal(text, &back); err != nil || back != s {
-		t.Errorf("error %v, %s", err, cmp.Diff(s, back))
+	if err := json.Unmarshal(text, &back); err != nil || back != s.Spec {
+		t.Errorf("error %v, %s", err, cmp.Diff(s.Spec, back))
 	}
 }
 
@@ -123,10 +126,10 @@ func TestEveryDesignIsComplete(t *testing.T) {
 			t.Errorf("%s is listed twice", d.Name)
 		}
 		seen[d.Name] = true
-		if d.Summary == "" || d.Origin == "" || d.sale == nil {
+		if d.Summary == "" || d.Origin == "" || d.Sale == nil || len(d.StockOn) == 0 || len(d.docs) == 0 {
 			t.Errorf("%s lacks its summary, origin or sale", d.Name)
 		}
-		if (d.lock == nil) != d.Lock.None {
+		if (d.Lock == nil) != d.LockSpec.None {
 			t.Errorf("%s: a lock and Lock.None contradict each other", d.Name)
 		}
 		for _, n := range d.docs {

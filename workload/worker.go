@@ -12,35 +12,50 @@ import (
 	"github.com/lockcheck/lockcheck/workload/stock"
 )
 
-// Program is the program of one worker: customers come to it and buy, until
-// the phase is Done. It is an env.Worker.
+// Program is the program of one worker of a design of this module. It is an
+// env.Worker.
 func Program(ctx context.Context, spec []byte, e *env.Env, w env.Wire) error {
+	return catalogue.Program(ctx, spec, e, w)
+}
+
+// Program is the program of one worker of a design of the catalogue: the Spec
+// names it. It is an env.Worker.
+func (c Catalogue) Program(ctx context.Context, spec []byte, e *env.Env, w env.Wire) error {
 	var s Spec
 	if err := json.Unmarshal(spec, &s); err != nil {
 		return fmt.Errorf("spec: %w", err)
 	}
-	s, err := s.Resolved()
+	d, ok := c.Find(s.Design)
+	if !ok {
+		return fmt.Errorf("spec: there is no design %q", s.Design)
+	}
+	return d.Program(ctx, spec, e, w)
+}
+
+// Program is the program of one worker: customers come to it and buy, until
+// the phase is Done. It is an env.Worker.
+func (d Design) Program(ctx context.Context, spec []byte, e *env.Env, w env.Wire) error {
+	var s Spec
+	if err := json.Unmarshal(spec, &s); err != nil {
+		return fmt.Errorf("spec: %w", err)
+	}
+	r, err := d.Resolve(s)
 	if err != nil {
 		return err
 	}
-	k, err := newWorker(s, e, w)
-	if err != nil {
-		return err
-	}
-	return k.run(ctx)
+	return newWorker(r, e, w).run(ctx)
 }
 
 var _ env.Worker = Program
 
 // worker serves one customer after the other.
 type worker struct {
-	spec   Spec
-	design Design
+	spec   Resolved
 	env    *env.Env
 	wire   env.Wire
 	record *recorder
 	till   *stock.Till
-	ledger books
+	books  Books
 
 	work, think, qty Distribution
 	batch            []int // by line (SKU and segment): the batch on sale
@@ -50,10 +65,9 @@ type worker struct {
 // poll is how often a waiting worker looks at the phase.
 const poll = 5 * time.Millisecond
 
-func newWorker(s Spec, e *env.Env, w env.Wire) (*worker, error) {
-	d, _ := Find(s.Design)
-	k := &worker{spec: s, design: d, env: e, wire: w, record: newRecorder(e, w, s.Workers), ledger: s.ledger()}
-	// Resolved has checked all three.
+func newWorker(s Resolved, e *env.Env, w env.Wire) *worker {
+	k := &worker{spec: s, env: e, wire: w, record: newRecorder(e, w, s.Workers), books: s.books()}
+	// Resolve has checked all three.
 	k.work, _ = Durations(s.Work, s.TTL)
 	k.think, _ = Durations(s.Think, s.TTL)
 	k.qty, _ = Quantities(s.Qty)
@@ -62,14 +76,13 @@ func newWorker(s Spec, e *env.Env, w env.Wire) (*worker, error) {
 		k.batch[i] = i % s.segments()
 	}
 	k.till = &stock.Till{Env: e, Initial: s.Stock, Begin: k.record.begin, Note: k.record.note}
-	if s.Leases != "" && !d.NoLease {
+	if s.Leases != "" && !s.Of.NoLease {
 		k.till.TTL = s.lease(e.Worker)
 	}
 	e.Extending, e.Releasing, e.Breaking = k.till.Extending, k.till.Releasing, k.till.Breaking
 	passSteps(e)
-	var err error
-	k.till.Lock, err = s.NewLock(e)
-	return k, err
+	k.till.Lock = s.NewLock(e)
+	return k
 }
 
 // passSteps lets e go through all steps, unless it stops at them.
@@ -89,7 +102,7 @@ func (k *worker) run(ctx context.Context) error {
 			if err := k.serve(ctx); err != nil {
 				return err
 			}
-			if k.design.idle != nil {
+			if k.spec.Of.Idle != nil {
 				if err := k.idle(ctx); err != nil {
 					return err
 				}
@@ -174,7 +187,7 @@ func unanswered(err error) bool {
 // sale: what it sees is not recorded and may have changed at the till.
 func (k *worker) browse(ctx context.Context, line int, c customer) {
 	for k.batch[line] < k.spec.Batches {
-		units, err := k.ledger.units(ctx, k.env, k.stockKey(line))
+		units, err := k.books.Units(ctx, k.env, k.stockKey(line))
 		if err != nil || units >= c.qty {
 			return
 		}
@@ -184,8 +197,8 @@ func (k *worker) browse(ctx context.Context, line int, c customer) {
 
 // idle is what a worker does that has nothing to sell.
 func (k *worker) idle(ctx context.Context) error {
-	if k.design.idle != nil {
-		if did, err := k.design.idle(ctx, k.till, poll); err == nil && did {
+	if k.spec.Of.Idle != nil {
+		if did, err := k.spec.Of.Idle(ctx, k.till, poll); err == nil && did {
 			return ctx.Err()
 		}
 	}
@@ -195,7 +208,7 @@ func (k *worker) idle(ctx context.Context) error {
 // drain does what is left to do besides selling. What this worker fails to
 // do the audit does.
 func (k *worker) drain(ctx context.Context) error {
-	_ = drain(ctx, k.design, k.till, 3)
+	_ = drain(ctx, k.spec.Of, k.till, 3)
 	return ctx.Err()
 }
 
@@ -203,8 +216,8 @@ func (k *worker) drain(ctx context.Context) error {
 // or it has failed tries times in a row.
 func drain(ctx context.Context, d Design, t *stock.Till, tries int) error {
 	const limit = time.Second
-	for failed := 0; d.idle != nil; {
-		did, err := d.idle(ctx, t, limit)
+	for failed := 0; d.Idle != nil; {
+		did, err := d.Idle(ctx, t, limit)
 		switch {
 		case err == nil && !did:
 			return nil
@@ -290,7 +303,7 @@ func (k *worker) sell(ctx context.Context, line int, c customer) error {
 		F: histories.Sell, Key: p.Key, Qty: p.Qty, Order: p.Order, Customer: p.Customer, Work: int64(p.Work), Final: c.final,
 	})
 	k.till.Sell, k.till.Final = op, c.final
-	r, err := k.design.sale(ctx, k.till, p)
+	r, err := k.spec.Of.Sale(ctx, k.till, p)
 	end(completion(r, err))
 	return err
 }

@@ -24,15 +24,15 @@ import (
 func run(t *testing.T, s workload.Spec) *histories.History {
 	t.Helper()
 	ctx := t.Context()
-	s, err := s.Resolved()
+	r, err := s.Resolved()
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, err := json.Marshal(s)
+	spec, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	header := s.Header()
+	header := r.Header()
 	header.Nemesis = "none"
 	var lines bytes.Buffer
 	recorder, err := histories.NewRecorder(&lines, header)
@@ -40,13 +40,13 @@ func run(t *testing.T, s workload.Spec) *histories.History {
 		t.Fatal(err)
 	}
 	c, err := sim.New(sim.Config{}).Cell(ctx, cluster.Options{
-		Topology: s.Topology(), Seed: s.Seed, Program: workload.Program, Spec: spec,
-		Workers: s.Workers, PerHost: s.PerHost, Emit: recorder.Record,
+		Topology: r.Topology(), Seed: r.Seed, Program: workload.Program, Spec: spec,
+		Workers: r.Workers, PerHost: r.PerHost, Emit: recorder.Record,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.Run(ctx, func(ctx context.Context) error { return direct(ctx, c, s, recorder) }); err != nil {
+	if err := c.Run(ctx, func(ctx context.Context) error { return direct(ctx, c, r, recorder) }); err != nil {
 		t.Fatal(err)
 	}
 	h, err := histories.ReadJSON(&lines)
@@ -57,7 +57,7 @@ func run(t *testing.T, s workload.Spec) *histories.History {
 }
 
 // direct is a run without faults.
-func direct(ctx context.Context, c cluster.Cluster, s workload.Spec, recorder *histories.Recorder) error {
+func direct(ctx context.Context, c cluster.Cluster, s workload.Resolved, recorder *histories.Recorder) error {
 	sold := map[string]bool{}
 	recorder.Observe(func(e histories.Event) {
 		if e.F == histories.Sell && e.Key != "" {

@@ -22,7 +22,7 @@ import (
 type tableCell struct {
 	design   workload.Design
 	nemesis  string
-	spec     workload.Spec // resolved, but for the seed
+	spec     workload.Resolved // but for the seed
 	schedule *nemesis.Schedule
 	na       string // why the cell cannot be had
 }
@@ -118,11 +118,9 @@ func (f *runFlags) impossible(c tableCell) error {
 // cell makes one cell. A nemesis that the design's topology cannot have makes
 // a cell that says so.
 func (f *runFlags) cell(d workload.Design, name string, schedule *nemesis.Schedule) (tableCell, error) {
-	spec := f.spec
-	spec.Design = d.Name
-	spec.Seed = 1 // not the run's: Resolved wants one
-	spec.TimeLimit = f.timeLimit
-	spec, err := spec.Resolved()
+	given := f.spec
+	given.TimeLimit = f.timeLimit
+	spec, err := d.Resolve(given)
 	if err != nil {
 		return tableCell{}, usageError{err}
 	}

@@ -163,7 +163,7 @@ func TestKillNineLeavesAHistoryAndCleanRemovesTheRest(t *testing.T) {
 	}
 	p.Wait()
 	var out, errs bytes.Buffer
-	if code := run(t.Context(), []string{"check", p.history()}, strings.NewReader(""), &out, &errs); code > exitUnknown {
+	if code := execute(t.Context(), []string{"check", p.history()}, strings.NewReader(""), &out, &errs); code > exitUnknown {
 		t.Errorf("check of the history so far: exit %d: %s", code, &errs)
 	}
 	if len(p.leftovers(t)) == 0 {

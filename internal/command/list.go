@@ -100,8 +100,12 @@ func wrap(text string, width int, indent string) string {
 
 func (a *app) listDesign(d workload.Design) {
 	fmt.Fprintf(a.stdout, "%s: %s\n", d.Name, d.Summary)
-	fmt.Fprintf(a.stdout, "from %s\n\n%s\n", d.Origin, wrap(d.Doc, 79, ""))
-	t := workload.Spec{Design: d.Name}.Topology()
+	fmt.Fprintf(a.stdout, "from %s\n\n%s\n", d.Origin, wrap(d.Document(), 79, ""))
+	spec, err := d.Resolve(workload.Spec{})
+	if err != nil {
+		panic(err) // a design resolves with its own defaults
+	}
+	t := spec.Topology()
 	var parts []string
 	for _, part := range []struct {
 		name string
@@ -136,7 +140,7 @@ func (a *app) listDesign(d workload.Design) {
 // impossibility is why a design cannot have a nemesis, so that it claims
 // nothing there; "" if it can.
 func impossibility(d workload.Design, name string) string {
-	spec, err := workload.Spec{Design: d.Name, Seed: 1}.Resolved()
+	spec, err := d.Resolve(workload.Spec{})
 	if err == nil {
 		err = run.Feasible(run.Plan{Spec: spec, Nemesis: name, TimeLimit: spec.TimeLimit})
 	}

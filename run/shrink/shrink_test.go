@@ -18,7 +18,7 @@ func large() run.Plan {
 			{Fault: histories.Fault{F: histories.Partition}}, {Fault: histories.Fault{F: histories.Kill}}, {Fault: histories.Fault{F: histories.Heal}},
 		}})
 	}
-	return run.Plan{Schedule: &s, TimeLimit: 30 * time.Second, Spec: workload.Spec{Workers: 10, SKUs: 12}}
+	return run.Plan{Schedule: &s, TimeLimit: 30 * time.Second, Spec: workload.Resolved{Spec: workload.Spec{Workers: 10, SKUs: 12}}}
 }
 
 // needs is a bug that takes the kill of episode c, three workers and two SKUs.

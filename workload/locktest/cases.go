@@ -14,9 +14,9 @@ var (
 	every     = func(workload.Design) bool { return true }
 	withLease = func(d workload.Design) bool { return !d.NoLease }
 	renewing  = func(d workload.Design) bool { return d.Renews }
-	noticing  = func(d workload.Design) bool { return d.Lock.Notice }
-	showing   = func(d workload.Design) bool { return d.Lock.Deadline }
-	fenced    = func(d workload.Design) bool { return d.Lock.Fenced }
+	noticing  = func(d workload.Design) bool { return d.LockSpec.Notice }
+	showing   = func(d workload.Design) bool { return d.LockSpec.Deadline }
+	fenced    = func(d workload.Design) bool { return d.LockSpec.Fenced }
 	waiting   = func(d workload.Design) bool { return d.Waits }
 )
 
@@ -178,10 +178,7 @@ func diesWaiting(ctx context.Context, p *player) error {
 	case 1:
 		patient := p.spec
 		patient.Retries, patient.Wait = 3, p.spec.TTL/10
-		l, err := patient.NewLock(p.Env)
-		if err != nil {
-			return err
-		}
+		l := patient.NewLock(p.Env)
 		p.atStep = func(context.Context, string) error { return errors.New("dies here") }
 		if err := p.at(ctx, 0.1); err != nil {
 			return err
@@ -201,7 +198,7 @@ func diesWaiting(ctx context.Context, p *player) error {
 
 // reentry: the holder enters again, and leaves as often.
 func reentry(ctx context.Context, p *player) error {
-	d, _ := workload.Find(p.spec.Design)
+	d := p.spec.Of
 	if p.Worker == 1 {
 		if err := errors.Join(p.at(ctx, 0.3), p.refused(ctx), p.at(ctx, 0.5)); err != nil {
 			return err
@@ -218,14 +215,14 @@ func reentry(ctx context.Context, p *player) error {
 	}
 	inner, err := p.lock.Acquire(ctx, key)
 	switch {
-	case d.Lock.Reentrant && err != nil:
+	case d.LockSpec.Reentrant && err != nil:
 		return p.problem("could not enter again: %w", err)
-	case !d.Lock.Reentrant && err == nil:
+	case !d.LockSpec.Reentrant && err == nil:
 		return p.problem("entered again, though the lock is not declared re-entrant")
-	case !d.Lock.Reentrant && !errors.Is(err, env.ErrBusy):
+	case !d.LockSpec.Reentrant && !errors.Is(err, env.ErrBusy):
 		return p.problem("was refused with %w, not because the lock is busy", err)
 	}
-	if d.Lock.Reentrant {
+	if d.LockSpec.Reentrant {
 		if err := errors.Join(p.at(ctx, 0.2), inner.Release(ctx)); err != nil {
 			return p.problem("could not leave: %w", err)
 		}
@@ -245,17 +242,14 @@ func cancelled(ctx context.Context, p *player) error {
 	case 1:
 		patient := p.spec
 		patient.Retries, patient.Wait = 1000, time.Hour
-		l, err := patient.NewLock(p.Env)
-		if err != nil {
-			return err
-		}
+		l := patient.NewLock(p.Env)
 		waiting, cancel := context.WithCancel(ctx)
 		defer cancel()
 		p.Clock.Every(ctx, p.spec.TTL/4, func(context.Context) bool { cancel(); return false })
 		if err := p.at(ctx, 0.1); err != nil {
 			return err
 		}
-		_, err = l.Acquire(waiting, key)
+		_, err := l.Acquire(waiting, key)
 		if err == nil {
 			return p.problem("got the lock after it was told to stop")
 		}

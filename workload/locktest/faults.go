@@ -40,7 +40,7 @@ func serverAway(ctx context.Context, p *player) error {
 // servers are asked and then told to forget it.
 const awayUntil = 25 * time.Second
 
-func cutWorker(ctx context.Context, d Director, s workload.Spec) error {
+func cutWorker(ctx context.Context, d Director, s workload.Resolved) error {
 	to := "locks"
 	if s.Topology().Lock == env.NoLock {
 		to = "sql"
@@ -116,7 +116,7 @@ func wallClocks(ctx context.Context, p *player) error {
 	return errors.Join(p.at(ctx, 0.5), p.refused(ctx))
 }
 
-func skewWorker(ctx context.Context, d Director, s workload.Spec) error {
+func skewWorker(ctx context.Context, d Director, s workload.Resolved) error {
 	return errors.Join(
 		d.Sleep(ctx, s.TTL/10),
 		d.Inject(ctx, histories.Fault{F: histories.Skew, Targets: []string{"worker-1"}, Offset: s.TTL + time.Second}))

@@ -6,7 +6,7 @@
 // it; its own tests run it on cluster/sim, where a scene of minutes takes
 // milliseconds. A design gets the whole suite by one line:
 //
-//	locktest.Run(t, world, "my-lock")
+//	locktest.Run(t, world, design)
 //
 // Known-bad designs must fail it, each in the case that its mistake concerns;
 // the table in locktest_test.go says which. What a design does under faults
@@ -56,7 +56,7 @@ type Case struct {
 	applies func(workload.Design) bool
 	workers int // each plays script, told apart by its number
 	script  func(ctx context.Context, p *player) error
-	direct  func(ctx context.Context, d Director, s workload.Spec) error
+	direct  func(ctx context.Context, d Director, s workload.Resolved) error
 }
 
 // Finding is a case that a design fails.
@@ -65,16 +65,15 @@ type Finding struct {
 	Err  error
 }
 
-// Run makes each case a test of a design. A design that is not in the
-// catalogue fails: nothing would be tested.
-func Run(t *testing.T, w World, design string) {
+// Run makes each case a test of a design. A design without a lock fails:
+// nothing would be tested.
+func Run(t *testing.T, w World, d workload.Design) {
 	t.Helper()
-	cases, err := CasesOf(design)
+	s, err := conform(d)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := conform(design)
-	for _, c := range cases {
+	for _, c := range CasesOf(d) {
 		t.Run(c.Name, func(t *testing.T) {
 			if err := play(t.Context(), w, c, s); err != nil {
 				t.Error(err)
@@ -84,45 +83,48 @@ func Run(t *testing.T, w World, design string) {
 }
 
 // Check answers the cases that a design fails.
-func Check(ctx context.Context, w World, design string) (findings []Finding, err error) {
-	cases, err := CasesOf(design)
-	for _, c := range cases {
-		if err := play(ctx, w, c, conform(design)); err != nil {
+func Check(ctx context.Context, w World, d workload.Design) (findings []Finding, err error) {
+	s, err := conform(d)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range CasesOf(d) {
+		if err := play(ctx, w, c, s); err != nil {
 			findings = append(findings, Finding{c.Name, err})
 		}
 	}
-	return findings, err
+	return findings, nil
 }
 
-// CasesOf are the cases that apply to a design; none if it has no lock. A
-// name that is not in the catalogue is an error.
-func CasesOf(design string) (cases []Case, err error) {
-	d, ok := workload.Find(design)
-	switch {
-	case !ok:
-		return nil, fmt.Errorf("no design is called %q", design)
-	case d.Lock.None:
-		return nil, nil
+// CasesOf are the cases that apply to a design; none if it has no lock.
+func CasesOf(d workload.Design) (cases []Case) {
+	if d.Lock == nil {
+		return nil
 	}
 	for _, c := range allCases {
 		if c.applies(d) {
 			cases = append(cases, c)
 		}
 	}
-	return cases, nil
+	return cases
 }
+
+// errNoLock: there is nothing to test.
+var errNoLock = errors.New("the design has no lock")
 
 // conform are the settings of the suite: a short ttl, and next to no patience
 // with a busy lock, so that a try tells how it stands.
-func conform(design string) workload.Spec {
-	return workload.Spec{
-		Design: design, TTL: 2 * time.Second,
-		Retries: -1, RetryDelay: 10 * time.Millisecond, Jitter: -1, Wait: 50 * time.Millisecond,
+func conform(d workload.Design) (workload.Resolved, error) {
+	if d.Lock == nil {
+		return workload.Resolved{}, fmt.Errorf("%q: %w", d.Name, errNoLock)
 	}
+	return d.Resolve(workload.Spec{
+		TTL: 2 * time.Second, Retries: -1, RetryDelay: 10 * time.Millisecond, Jitter: -1, Wait: 50 * time.Millisecond,
+	})
 }
 
 // play plays one case.
-func play(ctx context.Context, w World, c Case, s workload.Spec) error {
+func play(ctx context.Context, w World, c Case, s workload.Resolved) error {
 	s, err := s.Resolved()
 	if err != nil {
 		return err
@@ -137,10 +139,7 @@ func play(ctx context.Context, w World, c Case, s workload.Spec) error {
 		},
 		Program: func(ctx context.Context, _ []byte, e *env.Env, _ env.Wire) error {
 			p := &player{Env: e, stage: shared, spec: s}
-			var err error
-			if p.lock, err = s.NewLock(p.instruments()); err != nil {
-				return err
-			}
+			p.lock = s.NewLock(p.instruments())
 			shared.problems = append(shared.problems, c.script(ctx, p))
 			return nil
 		},
@@ -168,7 +167,7 @@ type stage struct {
 type player struct {
 	*env.Env
 	stage *stage
-	spec  workload.Spec
+	spec  workload.Resolved
 	lock  env.Lock
 
 	atStep  func(ctx context.Context, name string) error // what happens at a design's steps; nil: nothing

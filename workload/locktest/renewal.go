@@ -277,6 +277,6 @@ func noAcknowledgement(ctx context.Context, p *player) error {
 	return nil
 }
 
-func cutReplicas(ctx context.Context, d Director, _ workload.Spec) error {
+func cutReplicas(ctx context.Context, d Director, _ workload.Resolved) error {
 	return d.Inject(ctx, histories.Fault{F: histories.Partition, From: []string{"master"}, To: []string{"replicas"}})
 }
