@@ -81,7 +81,7 @@ func BenchmarkRecorderCost(b *testing.B) {
 }
 
 // spec is the workload of a loop.
-func (s shopping) spec(b *testing.B) workload.Spec {
+func (s shopping) spec(b *testing.B) workload.Resolved {
 	spec, err := workload.Spec{
 		Design: "redis-lock", Seed: 1, Workers: benchWorkers, SKUs: benchSKUs, Stock: 1e9, Batches: 1,
 		Work: s.work, Think: s.think, Qty: "1", MaxDelay: time.Second, TimeLimit: benchFor,
