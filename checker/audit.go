@@ -35,6 +35,9 @@ func (r *run) oversell(k *keyed) {
 		if v.Cause == CauseUnknown {
 			v.Cause, v.Because = r.whySameUnit(k)
 		}
+		if v.Cause == CauseUnknown {
+			v.Cause, v.Because = r.whyLost(firstChange(k.stock), v.To)
+		}
 	})
 }
 

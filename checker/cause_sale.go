@@ -43,11 +43,10 @@ func (r *run) whyOversold(k *keyed, a, b *histories.Op) (Cause, string) {
 	return CauseUnknown, ""
 }
 
-// whySameUnit explains how some sales of a key took the same unit: the first
-// two that say the same number was left, or the first sale too many and its
-// rival. If there are none, the store may have forgotten sales.
+// whySameUnit explains how some sales of a key took the same unit: the first two
+// that say so, or the first sale too many and its rival.
 func (r *run) whySameUnit(k *keyed) (Cause, string) {
-	if later, first := sameLeft(k.stock); len(later) > 0 {
+	if later, first := sameUnits(k.stock); len(later) > 0 {
 		if cause, because := r.whyOversold(k, first, later[0]); cause != CauseUnknown {
 			return cause, because
 		}
@@ -57,7 +56,30 @@ func (r *run) whySameUnit(k *keyed) (Cause, string) {
 			return cause, because
 		}
 	}
-	return r.whyLost(0, r.h.End)
+	return CauseUnknown, ""
+}
+
+// firstChange is when the first operation was sent that may have changed the
+// stock: before it there is nothing to forget.
+func firstChange(ops []*histories.Op) int64 {
+	for _, op := range ops {
+		if op.Outcome != histories.Fail && !op.Replay && change(op) != 0 {
+			return op.Call
+		}
+	}
+	return histories.Never
+}
+
+// whyVanished explains how units went by the moment to that nobody is known to have
+// taken, of a stock that nothing had come back to. A replica that is promoted has
+// forgotten sales at most, and that brings units back. A server without its memory,
+// and keys thrown away, may have lost the stock itself.
+func (r *run) whyVanished(to int64) (Cause, string) {
+	cause, because := r.whyLost(0, to)
+	if cause == LostAtFailover || cause == SplitBrain {
+		return CauseUnknown, ""
+	}
+	return cause, because
 }
 
 // whyResumed tells whether one of two sells went on under a lease that had
@@ -136,8 +158,12 @@ func (r *run) accessTo(sell *histories.Op) (from, to int64) {
 
 // whyLost explains how a store lost what it had accepted. Stock has no ttl, so
 // clocks explain nothing; and a SQL server that was killed has kept what was
-// committed.
+// committed. Where the header says that the stock is apart from the locks, their
+// servers explain nothing either.
 func (r *run) whyLost(from, to int64) (Cause, string) {
+	if on := r.h.Header.Settings["stock-on"]; on == "own" || on == "sql" {
+		return r.whyStoreLost(from, to)
+	}
 	cause, because := r.whyForgotten("what the store knew", from, to)
 	switch cause {
 	case ClockJumped:
@@ -148,4 +174,21 @@ func (r *run) whyLost(from, to int64) (Cause, string) {
 		}
 	}
 	return cause, because
+}
+
+// whyStoreLost is whyLost of a store that stands alone: nothing is promoted there.
+func (r *run) whyStoreLost(from, to int64) (Cause, string) {
+	ofStore := func(f *fault) bool {
+		return f.from >= from && !slices.ContainsFunc(f.event.Targets, func(name string) bool {
+			return strings.HasPrefix(name, "redis-") || strings.HasPrefix(name, "sentinel-") || strings.HasPrefix(name, "sql")
+		})
+	}
+	back := func(f *fault) bool { return f.server && f.to <= to && ofStore(f) }
+	if kill := r.find(histories.Kill, from, to, back); kill != nil {
+		return RestartedEmpty, whyEmptied(kill)
+	}
+	if evict := r.find(histories.Evict, from, to, ofStore); evict != nil {
+		return Evicted, faultStory(evict)
+	}
+	return CauseUnknown, ""
 }

@@ -16,7 +16,7 @@ const roleSlack = int64(500 * time.Millisecond)
 func (r *run) whyForgotten(what string, from, to int64) (Cause, string) {
 	p := r.promotion(from, to)
 	if kill := r.emptied(from, to, p); kill != nil {
-		return RestartedEmpty, sprintf("%s and was back at %s without what it had held in memory", faultStory(kill), moment(kill.to))
+		return RestartedEmpty, whyEmptied(kill)
 	}
 	if p == nil {
 		p = r.promotionSeenLate(from, to)
@@ -41,6 +41,10 @@ func (r *run) whyForgotten(what string, from, to int64) (Cause, string) {
 		return Evicted, faultStory(evict)
 	}
 	return CauseUnknown, ""
+}
+
+func whyEmptied(kill *fault) string {
+	return sprintf("%s and was back at %s without what it had held in memory", faultStory(kill), moment(kill.to))
 }
 
 // emptied is a server that was killed and back by to, without its memory: unless a

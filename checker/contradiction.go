@@ -6,4 +6,5 @@ type contradiction struct {
 	Ops      []int64 // ids, in the order that makes it plain
 	From, To int64   // ns: what it spans
 	Why      string  // one sentence
+	vanished bool    // of a stock: units went that nobody is known to have taken
 }

@@ -190,15 +190,38 @@ func (r *run) notLinearizable(k *keyed, p Property, c *contradiction) {
 				sells = append(sells, op)
 			}
 		}
-		if len(sells) == 2 {
-			v.Cause, v.Because = r.whyOversold(k, sells[0], sells[1])
-		}
 		switch {
 		case p == LockNotLinearizable:
 			v.Cause, v.Because = r.whyForgotten("the lock", r.firstCall(v), v.To)
-		case v.Cause == CauseUnknown:
+			return
+		case c.vanished:
+			v.Cause, v.Because = r.whyVanished(v.To)
+			return
+		case len(sells) == 2:
+			v.Cause, v.Because = r.whyOversold(k, sells[0], sells[1])
+		}
+		if v.Cause == CauseUnknown {
 			v.Cause, v.Because = r.whySameUnit(k)
 		}
+		if v.Cause == CauseUnknown && !r.neverThere(k, c) {
+			v.Cause, v.Because = r.whyLost(firstChange(k.stock), v.To)
+		}
+	})
+}
+
+// neverThere reports whether some operation of a contradiction tells of a stock that
+// no sales that were forgotten can give: one below zero, or above all units there
+// can have been.
+func (r *run) neverThere(k *keyed, c *contradiction) bool {
+	most := r.h.Header.StockOf(k.name)
+	for _, op := range k.stock {
+		if change(op) > 0 && op.Call <= c.To {
+			most += change(op)
+		}
+	}
+	return slices.ContainsFunc(c.Ops, func(id int64) bool {
+		op := r.op(id)
+		return op != nil && change(op) <= 0 && impossible(op, most) != ""
 	})
 }
 

@@ -128,12 +128,11 @@ func (r *run) actedTwice(k *keyed) []*histories.Op {
 	return ops
 }
 
-// invented: the orders have more units than left the stock. Two sales that
-// say the same number was left took the same unit: the later one wrote over
-// the other.
+// invented: the orders have more units than left the stock. Of two sales that took
+// the same unit the later one wrote over the other.
 func (r *run) invented(k *keyed, gone, booked, units int64) {
 	v := Violation{Property: StockMismatch, Units: units, From: k.audit.Time, To: k.audit.Time}
-	overwriters, first := sameLeft(k.untilAudit())
+	overwriters, first := sameUnits(k.untilAudit())
 	again, cancel := k.cancelledAgain()
 	suspects := overwriters
 	if len(suspects) == 0 {
@@ -180,9 +179,13 @@ func (k *keyed) cancelledAgain() (again []*histories.Op, first *histories.Op) {
 	return again, first
 }
 
-// sameLeft finds sells after which the same number was left as after an
-// earlier one, by time, and the earlier one of the first of them.
-func sameLeft(ops []*histories.Op) (later []*histories.Op, first *histories.Op) {
+// sameUnits finds sells that took a unit which another had taken, by what they say
+// was left: of each two the one that was answered later. They come by time, and with
+// them the rival of the first.
+//
+//	A  5 ──▶ 3   units 5 and 4
+//	B  5 ──▶ 4   unit 5
+func sameUnits(ops []*histories.Op) (later []*histories.Op, first *histories.Op) {
 	var sells []*histories.Op
 	for _, op := range ops {
 		switch {
@@ -192,17 +195,27 @@ func sameLeft(ops []*histories.Op) (later []*histories.Op, first *histories.Op) 
 			sells = append(sells, op)
 		}
 	}
+	byReturn := func(a, b *histories.Op) int { return cmp.Compare(a.Return, b.Return) }
 	slices.SortStableFunc(sells, func(a, b *histories.Op) int {
-		return cmp.Or(cmp.Compare(b.Left.N, a.Left.N), cmp.Compare(a.Return, b.Return))
+		return cmp.Or(cmp.Compare(a.Left.N, b.Left.N), byReturn(a, b))
 	})
 	rival := map[*histories.Op]*histories.Op{}
-	for i := 1; i < len(sells); i++ {
-		if sells[i].Left == sells[i-1].Left {
-			later = append(later, sells[i])
-			rival[sells[i]] = sells[i-1]
+	for i, top := 1, 0; i < len(sells); i++ {
+		a, b := sells[top], sells[i]
+		if b.Left.N < a.Left.N+a.Qty {
+			if byReturn(a, b) > 0 {
+				a, b = b, a
+			}
+			if rival[b] == nil {
+				later = append(later, b)
+				rival[b] = a
+			}
+		}
+		if sells[i].Left.N+sells[i].Qty > sells[top].Left.N+sells[top].Qty {
+			top = i
 		}
 	}
-	slices.SortStableFunc(later, func(a, b *histories.Op) int { return cmp.Compare(a.Return, b.Return) })
+	slices.SortStableFunc(later, byReturn)
 	if len(later) > 0 {
 		first = rival[later[0]]
 	}

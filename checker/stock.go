@@ -25,6 +25,7 @@ func stock(ops []*histories.Op, initial int64) (c *contradiction, covered error)
 	if oneSize(ops) {
 		s := stockSweep{initial: initial}
 		if c = s.run(ops); c != nil {
+			c.vanished = unitsVanished(ops, initial, c)
 			c.Ops = smallestStock(ops, initial, c)
 		}
 		return c, nil

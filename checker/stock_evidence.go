@@ -47,6 +47,23 @@ func smallestStock(ops []*histories.Op, initial int64, c *contradiction) []int64
 	return c.Ops[:min(len(c.Ops), maxCulprits)]
 }
 
+// unitsVanished reports whether sells that nobody recorded would explain what was
+// answered until a contradiction came up: then the stock was lower than it can have
+// been; else it was higher, or one unit was sold twice. Where units may have come
+// back by then, the answer is no.
+func unitsVanished(ops []*histories.Op, initial int64, c *contradiction) bool {
+	var answered []*histories.Op
+	for _, op := range ops {
+		if change(op) > 0 && op.Call <= c.To {
+			return false
+		}
+		if op.Outcome != histories.Info && op.Return <= c.To {
+			answered = append(answered, op)
+		}
+	}
+	return !contradicts(answered, initial)
+}
+
 // contradicts reports whether ops exclude each other whatever else was sold.
 func contradicts(ops []*histories.Op, initial int64) bool {
 	s := stockSweep{initial: initial, wild: true}

@@ -297,6 +297,9 @@ func (f *stockFrontier) clash(op *histories.Op) *contradiction {
 // shown shrinks the evidence where units only go.
 func (f *stockFrontier) shown(ops []*histories.Op, initial int64, c *contradiction) *contradiction {
 	back := slices.ContainsFunc(ops, func(op *histories.Op) bool { return change(op) > 0 })
+	if c != nil {
+		c.vanished = unitsVanished(ops, initial, c)
+	}
 	if c != nil && !back {
 		c.Ops = smallestStock(ops, initial, c)
 	}
