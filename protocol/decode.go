@@ -79,7 +79,8 @@ func idOf(text []byte) (id int64, ok bool) {
 	return id, err == nil
 }
 
-func decodeReady(text []byte) (Ready, error) {
+// decodeReady reads a ready; ttl is the lease unless it says another.
+func decodeReady(text []byte, ttl time.Duration) (Ready, error) {
 	var w wireReady
 	if _, err := strictjson.Unmarshal(text, &w); err != nil {
 		return Ready{}, err
@@ -92,13 +93,12 @@ func decodeReady(text []byte) (Ready, error) {
 			return Ready{}, err
 		}
 	}
-	r := Ready{Name: bounded(w.Ready), Can: w.Can}
+	r := Ready{Name: bounded(w.Ready), Can: w.Can, TTL: ttl}
 	if w.TTL != nil {
-		ttl, err := duration(*w.TTL)
-		if err != nil || ttl == 0 {
-			return Ready{}, fmt.Errorf("ttl_ms is %v: want more than 0 and less than a day", *w.TTL)
+		var err error
+		if r.TTL, err = duration(*w.TTL); err != nil {
+			return Ready{}, fmt.Errorf("ttl_ms of %w", err)
 		}
-		r.TTL = ttl
 	}
 	return r, nil
 }

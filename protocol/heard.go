@@ -21,7 +21,7 @@ func (Finding) heard() {}
 type Ready struct {
 	Name string        // of the lock, with its version: "my-lock 1.4"
 	Can  []string      // see the Can… words
-	TTL  time.Duration // the lease that it really asks for; the hello's unless it says so
+	TTL  time.Duration // the lease that it really asks for; the hello's unless it says so; 0: none, held until released
 }
 
 // What a child can do besides acquire and release.
@@ -33,10 +33,11 @@ const (
 	CanDeadline  = "deadline"  // each grant says how long it is valid
 	CanReentrant = "reentrant" // the worker that holds it may take it again
 	CanSell      = "sell"      // it makes whole sales
+	CanAnnounce  = "announce"  // it tells by notes when a sale takes the lock, releases it and writes
 	CanStep      = "step"      // it stops at steps
 )
 
-var canWords = []string{CanExtend, CanLost, CanRenews, CanFence, CanDeadline, CanReentrant, CanSell, CanStep}
+var canWords = []string{CanExtend, CanLost, CanRenews, CanFence, CanDeadline, CanReentrant, CanSell, CanAnnounce, CanStep}
 
 // Has says whether a child can do something.
 func (r Ready) Has(can string) bool { return slices.Contains(r.Can, can) }
@@ -104,12 +105,13 @@ type Note struct {
 const (
 	NoteAcquired  = "acquired"  // a shop took a lock for the sale under way
 	NoteReleasing = "releasing" // it is about to send the release
-	NoteWrote     = "wrote"     // it wrote the stock
+	NoteWriting   = "writing"   // it is about to write the stock
+	NoteWrote     = "wrote"     // it has
 	NoteRenewed   = "renewed"   // a renewal in the background was granted
 	NoteLost      = "lost"      // a hold is gone
 )
 
-var noteWords = []string{NoteAcquired, NoteReleasing, NoteWrote, NoteRenewed, NoteLost}
+var noteWords = []string{NoteAcquired, NoteReleasing, NoteWriting, NoteWrote, NoteRenewed, NoteLost}
 
 // Step is a place between two commands at which a child waits for Session.Go.
 type Step struct {

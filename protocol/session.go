@@ -306,12 +306,9 @@ func (s *Session) hearReady(now time.Duration, text []byte) []Heard {
 	if s.ready != nil {
 		return s.finding(now, OutOfTurn, text, "says a second time that it is ready")
 	}
-	r, err := decodeReady(text)
+	r, err := decodeReady(text, millis(s.hello.TTL))
 	if err != nil {
 		return s.finding(now, Malformed, text, "its ready is not understood: %v", err)
-	}
-	if r.TTL == 0 {
-		r.TTL = millis(s.hello.TTL)
 	}
 	s.ready, s.late = &r, 0
 	return []Heard{r}
@@ -363,7 +360,7 @@ func (s *Session) until(from time.Duration, ms float64) (time.Duration, error) {
 	case err != nil:
 		return 0, fmt.Errorf("valid_ms of %w", err)
 	case d > ttl:
-		return 0, fmt.Errorf("says that its lease of %v is valid for %v", ttl, d)
+		return 0, fmt.Errorf("says that a lease of %v is valid for %v", ttl, d)
 	}
 	return from + d, nil
 }

@@ -77,6 +77,7 @@ type Child struct {
 	session  *protocol.Session
 	timer    *time.Timer // calls expire
 	found    []protocol.Finding
+	listener func(protocol.Note)
 	frozen   time.Duration // since when it is paused
 	paused   bool
 	ready    chan struct{} // closed when it is ready, or never will be
@@ -297,6 +298,10 @@ func (c *Child) deliver(said []protocol.Heard) {
 			continue
 		case protocol.Ready:
 			c.settle()
+		case protocol.Note:
+			if c.listener != nil {
+				c.listener(h)
+			}
 		case protocol.Step:
 			c.stop(h)
 		case protocol.Finding:
@@ -344,9 +349,11 @@ func (c *Child) stop(s protocol.Step) {
 	}()
 }
 
-// Ready waits until the child has said what it can do. An error is why it never
+var _ protocol.Child = (*Child)(nil)
+
+// Await waits until the child has said what it can do. An error is why it never
 // will.
-func (c *Child) Ready(ctx context.Context) (protocol.Ready, error) {
+func (c *Child) Await(ctx context.Context) (protocol.Ready, error) {
 	select {
 	case <-c.ready:
 	case <-ctx.Done():
@@ -363,8 +370,22 @@ func (c *Child) Ready(ctx context.Context) (protocol.Ready, error) {
 	return protocol.Ready{}, protocol.ErrOver
 }
 
-// Ask asks and waits for the answer. What cannot be asked is refused. If ctx
-// ends, the answer is unknown.
+// Ready implements protocol.Child.
+func (c *Child) Ready() protocol.Ready {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r, _ := c.session.Ready()
+	return r
+}
+
+// Listen implements protocol.Child.
+func (c *Child) Listen(f func(protocol.Note)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.listener = f
+}
+
+// Ask implements protocol.Child.
 func (c *Child) Ask(ctx context.Context, r protocol.Request) protocol.Answer {
 	c.mu.Lock()
 	now := c.cfg.Now()

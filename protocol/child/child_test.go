@@ -52,7 +52,7 @@ func marked(t *testing.T) (pids []string) {
 
 func TestAChildIsAskedAndAnswers(t *testing.T) {
 	c := begin(t, "honest", child.Config{})
-	r, err := c.Ready(t.Context())
+	r, err := c.Await(t.Context())
 	if err != nil || r.Name != "test 1" || !r.Has(protocol.CanExtend) || r.TTL != 5*time.Second {
 		t.Fatalf("ready: %+v, %v", r, err)
 	}
@@ -104,7 +104,7 @@ func TestTwelveHostileChildren(t *testing.T) {
 			c := begin(t, tt.name, child.Config{Limits: limits, Grace: child.Grace{Stdin: 50 * time.Millisecond, Term: 100 * time.Millisecond}})
 			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 			defer cancel()
-			if _, err := c.Ready(ctx); err == nil {
+			if _, err := c.Await(ctx); err == nil {
 				c.Ask(ctx, protocol.Request{Do: protocol.Acquire, Key: "k"})
 				c.Ask(ctx, protocol.Request{Do: protocol.Release, Key: "k"})
 			}
@@ -128,7 +128,7 @@ func TestWhatAChildLeavesBehindIsEndedAndNamed(t *testing.T) {
 		t.Skip("only Linux shows the environment of other processes")
 	}
 	c := begin(t, "leaves a daemon", child.Config{})
-	if _, err := c.Ready(t.Context()); err != nil {
+	if _, err := c.Await(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if len(marked(t)) < 2 {
@@ -145,7 +145,7 @@ func TestWhatAChildLeavesBehindIsEndedAndNamed(t *testing.T) {
 
 func TestAPausedChildIsNotLate(t *testing.T) {
 	c := begin(t, "honest", child.Config{Limits: protocol.Limits{Answer: 300 * time.Millisecond}})
-	if _, err := c.Ready(t.Context()); err != nil {
+	if _, err := c.Await(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err := c.Pause(); err != nil {
@@ -168,7 +168,7 @@ func TestAPausedChildIsNotLate(t *testing.T) {
 
 func TestAKilledChildAnswersUnknown(t *testing.T) {
 	c := begin(t, "spins", child.Config{})
-	if _, err := c.Ready(t.Context()); err != nil {
+	if _, err := c.Await(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	answer := make(chan protocol.Answer)
@@ -190,7 +190,7 @@ func TestAKilledChildAnswersUnknown(t *testing.T) {
 func TestAStepWaitsForTheGo(t *testing.T) {
 	var at string
 	c := begin(t, "steps", child.Config{Step: func(_ context.Context, s protocol.Step) { at = s.Step }})
-	if _, err := c.Ready(t.Context()); err != nil {
+	if _, err := c.Await(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if a := c.Ask(t.Context(), protocol.Request{Do: protocol.Acquire, Key: "k"}); a.Outcome != protocol.OK || at != "before-acquire" {

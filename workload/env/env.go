@@ -10,13 +10,15 @@
 // Start with Env. The interfaces are implemented by cluster/sim and
 // cluster/docker; errors and their classification are in outcome.go, what the
 // harness and a worker say to each other in harness.go. The package imports
-// only histories.
+// only histories and protocol.
 package env
 
 import (
 	"context"
 	"math/rand/v2"
 	"time"
+
+	"github.com/lockcheck/lockcheck/protocol"
 )
 
 // Env is the world of one worker.
@@ -39,6 +41,9 @@ type Env struct {
 	Queue Queue
 	// Local is what the workers of one process share.
 	Local Local
+	// Own is the program that has this worker's lock, if the design is not one
+	// of a catalogue but somebody's own; else nil.
+	Own protocol.Child
 
 	Worker   int    // number of the worker, unique in the run
 	Life     int    // how often this worker was killed and started again
