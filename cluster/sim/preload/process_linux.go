@@ -32,7 +32,7 @@ type Process struct {
 	log                    []byte
 	until                  time.Duration
 	hello, blocked, drains bool
-	refused, status        string
+	status                 string
 	ended                  bool
 	dials                  []Dial
 	output                 []byte

@@ -71,6 +71,8 @@ type Message struct{ Channel, Payload string }
 type Result struct {
 	// Reply is nil (a null reply), int64, string, Error or []any of these.
 	Reply any
+	// Status: the reply is a simple string ("+OK"), not a bulk string.
+	Status bool
 	// Effects are the commands that a master sends to its replicas, in
 	// order; they belong together. Empty if nothing changed. PUBLISH is
 	// among them, as on the real server: it changes nothing, but a replica
@@ -113,8 +115,9 @@ func New() *Keyspace {
 // args.
 func (k *Keyspace) Do(now time.Time, mode Mode, args []string) Result {
 	k.begin(now, mode)
-	reply := plain(k.execute(args))
-	result := Result{Reply: reply, Effects: k.effects, Published: k.published}
+	reply := k.execute(args)
+	_, simple := reply.(status)
+	result := Result{Reply: plain(reply), Status: simple, Effects: k.effects, Published: k.published}
 	k.effects, k.published = nil, nil
 	return result
 }
