@@ -43,7 +43,28 @@ func (r *run) whyDoubleHold(k *keyed, a, b *hold) (Cause, string) {
 	if cause, because := r.whyLateDelete(k, a, b); cause != CauseUnknown {
 		return cause, because
 	}
+	if cut := r.holderCut(k, a, b); cut != nil {
+		return ConnectionGone, sprintf("%s: the lock of %s has no lease, and nobody is known to have given it back or deleted it",
+			faultStory(cut), workerName(a.worker()))
+	}
 	return CauseUnknown, r.nothingKnown(k, a, b)
+}
+
+// holderCut is a cut of the connections of a's worker, before b was granted a lock
+// that has no lease: one that lives as long as its holder's connection. Where
+// somebody may have deleted the lock, it explains nothing.
+func (r *run) holderCut(k *keyed, a, b *hold) *fault {
+	if r.spec.TTL > 0 {
+		return nil
+	}
+	for _, op := range k.breaks {
+		if op.Outcome != histories.Fail && op.Call <= b.from && r.lastsUntil(op) >= a.from && mayBreak(op, a.acquire) {
+			return nil
+		}
+	}
+	return r.find(histories.Kill, a.from, b.from, func(f *fault) bool {
+		return f.from >= a.from && cutsConnections(f.event) && f.hitsWorker(r, a.worker())
+	})
 }
 
 // ownerOf is what a design wrote into the lock. The recorder adds "#op" to

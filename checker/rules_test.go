@@ -236,10 +236,8 @@ func ambushAt(step string) func(*histories.Event) {
 
 func TestBooksAtTheirEdges(t *testing.T) {
 	valid := map[string]string{"verdict": "valid"}
-	qty := func(n int64) func(*histories.Op) { return func(op *histories.Op) { op.Qty = n } }
 	replay := func(op *histories.Op) { op.Replay = true }
 	whole := func(op *histories.Op) { op.Whole = true }
-	value := func(n int64) func(*histories.Op) { return func(op *histories.Op) { op.Value = histories.N(n) } }
 	none := histories.LockSpec{None: true}
 	for name, c := range map[string]struct {
 		initial int64

@@ -17,7 +17,11 @@ func faultStory(f *fault) string {
 	switch m.F {
 	case histories.Kill, histories.Crash:
 		if cutsConnections(m) {
-			return sprintf("connections to %s were cut at %s", targets(m), at)
+			whose := ""
+			if len(m.Fault.To) > 0 {
+				whose = " of " + few(m.Fault.To)
+			}
+			return sprintf("the connections%s to %s were cut at %s", whose, targets(m), at)
 		}
 		return sprintf("%s killed at %s", targets(m), at)
 	case histories.Pause:

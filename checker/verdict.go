@@ -137,6 +137,7 @@ const (
 	SharedOwner       Cause = "two workers with one owner id"
 	FailedOpen        Cause = "went on without the lock"
 	Evicted           Cause = "evicted"
+	ConnectionGone    Cause = "gone with its connection"
 	OldStock          Cause = "read old stock"
 	RetriedBlind      Cause = "tried again after an unknown outcome"
 	DiedHalfway       Cause = "died between stock and order"

@@ -50,6 +50,7 @@ var advice = map[checker.Cause]string{
 	checker.NeverAsked:        "Design: a path to the stock leaves the lock out. Either every writer takes it, or the store must decide alone whether a write may be.",
 	checker.Crosswise:         "Design: two locks are taken in different orders. Take them in one order everywhere, or give back what is held as soon as one is refused.",
 	checker.AskedAgain:        "Design: a step inside asks for the lock that its sale holds. Pass the lease down, or use a re-entrant lock.",
+	checker.ConnectionGone:    "Design: the lock lasts as long as a connection, and a connection can end without its holder. Give the lock a lease and an owner, and let the store refuse stale writes.",
 	checker.Evicted:           "Settings: the server threw the lock away to free memory. Use maxmemory-policy noeviction for locks, or a server of their own.",
 }
 

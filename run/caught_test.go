@@ -23,7 +23,7 @@ var mechanisms = map[string]mechanism{
 	"own-duration":     {checker.DoubleHold, "no fault was in force, and the lease of worker"},
 	"reaped":           {checker.DoubleHold, "deleted by another"},
 	"stale-unlock":     {checker.DoubleHold, "a late release of its own"},
-	"presence":         {checker.DoubleHold, ""},
+	"presence":         {checker.DoubleHold, "gone with its connection"},
 	"half-locked":      {checker.UnlockedWrite, "never asked for the lock"},
 	"two-keys":         {checker.Deadlock, ""},
 	"wrong-key":        {checker.LeaseLost, "the release looks elsewhere"},

@@ -49,13 +49,11 @@ var ofReports = []Design{
 		Name: "presence", NoLease: true, Origin: "portalocker#137",
 		Summary:  "who listens on a channel has the lock; the client library listens again by itself",
 		Topology: onSentinel, StockOn: onOwnOrLock, KnownBad: true, CaughtBy: "cut-connection",
-		Defaults: stockService.with(func(s *Spec) { s.SKUs = 4 }),
-		// A channel has neither a TTL nor a key that could be thrown away; and it is
-		// seldom free when a failover waits for that.
+		Defaults: stockService,
+		// A channel has neither a TTL nor a key that could be thrown away.
 		Claims: but(blindLease, map[string]Claim{
-			"clock":    {MayBreak, Holds, MayBreak},
-			"evict":    {MayBreak, Holds, MayBreak},
-			"failover": {MayBreak, MayBreak, MayBreak},
+			"clock": {MayBreak, Holds, MayBreak},
+			"evict": {MayBreak, Holds, MayBreak},
 		}),
 		Lock: lock.NewPresence, Sale: stock.Locked, docs: []string{"Presence", "Locked"},
 	},
