@@ -110,8 +110,10 @@ type Logger interface {
 
 // Provider lends clusters.
 type Provider interface {
-	// Cell lends a cluster that is well and empty. One at a time per
-	// Provider for docker; any number for sim.
+	// Traits say what it can do.
+	Traits() Traits
+	// Cell returns a healthy, empty cluster: one at a time unless Traits say
+	// that it is parallel.
 	Cell(ctx context.Context, o Options) (Cluster, error)
 	// Close removes everything that the provider made. ctx bounds it.
 	Close(ctx context.Context) error

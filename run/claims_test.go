@@ -47,7 +47,7 @@ func contended(t *testing.T, design, nemesisName string, seed uint64) run.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return run.Plan{Spec: spec, Nemesis: nemesisName, TimeLimit: limit, Cluster: "sim", Version: "test"}
+	return run.Plan{Spec: spec, Nemesis: nemesisName, TimeLimit: limit, Version: "test"}
 }
 
 func keepsClaim(t *testing.T, d workload.Design, nemesisName string) {

@@ -1,9 +1,17 @@
-// Package run runs one cell of the table designs × nemeses: it brings a
-// cluster, the stock workload and a nemesis together and records what
-// happens. It is the same for the simulated and the real cluster.
+// Package run runs a plan and judges it: it brings a cluster, a design at work in
+// a shop and a nemesis together, records what happens, and has the recorded
+// history checked. It is the same for the simulated and the real cluster, and it
+// prints nothing.
 //
-// Start with Run. Package run neither judges (that is package checker, from
-// the recorded history alone) nor prints.
+//	design, _ := workload.Find("redis-lock")
+//	spec, err := design.Resolve(workload.Spec{Seed: 1})
+//	…
+//	j, err := run.Run(ctx, sim.New(sim.Config{}), run.Plan{Spec: spec, Nemesis: "pause"}, run.Quick)
+//	… j.History, j.Verdict
+//
+// Start with Plan and Run. Record is the half of Run that does not judge; Search
+// looks for a run that is broken among many seeds, and package run/shrink makes
+// its plan small.
 package run
 
 import (
@@ -25,17 +33,17 @@ import (
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
-// Plan is all that decides a cell. On the simulated cluster equal plans make
+// Plan is all that decides a run. Spec must be set; the zero value of every other
+// field is its default. On the simulated cluster equal plans make
 // equal histories, to the byte.
 type Plan struct {
 	Spec      workload.Resolved
-	Nemesis   string
+	Nemesis   string            // "": none
 	Variant   string            // of the nemesis; empty: all in turn
 	Schedule  *nemesis.Schedule // nil: made from the seed
-	TimeLimit time.Duration     // of the phase with faults
+	TimeLimit time.Duration     // of the phase with faults; 0: the Spec's
 	Interval  time.Duration     // between faults; 0: the scene's, or else the nemesis' default
 	DownAfter time.Duration     // of Sentinel; 0: the nemesis', or else the cluster's default
-	Cluster   string            // "sim" or "docker"
 	Version   string            // of lockcheck
 	Settings  map[string]string // for the header
 
@@ -62,12 +70,12 @@ const (
 	logLimit    = 20 * time.Second
 )
 
-// Run runs one cell and writes its history to out as it happens. watch sees
+// Record runs a plan and writes its history to out as it happens. watch sees
 // each event. An error means that lockcheck or its environment broke; the
 // history so far stands all the same.
-func Run(ctx context.Context, provider cluster.Provider, p Plan, out io.Writer, watch ...func(histories.Event)) (Result, error) {
+func Record(ctx context.Context, provider cluster.Provider, p Plan, out io.Writer, watch ...func(histories.Event)) (Result, error) {
 	p.DownAfter = cmp.Or(p.DownAfter, nemesis.DownAfter(p.Nemesis))
-	r := &run{Plan: p, header: p.Spec.Header()}
+	r := prepared(p)
 	schedule, err := r.schedule()
 	if err != nil {
 		return Result{}, err
@@ -85,7 +93,7 @@ func Run(ctx context.Context, provider cluster.Provider, p Plan, out io.Writer, 
 		return r.result, err
 	}
 	r.result.Source = r.cluster.Source()
-	if err := r.open(out, watch); err != nil {
+	if err := r.open(out, provider.Traits().Name, watch); err != nil {
 		return r.result, err
 	}
 	err = r.cluster.Run(ctx, r.direct)
@@ -106,7 +114,7 @@ func (r *run) keepLogs(ctx context.Context) {
 
 // Feasible says why a plan cannot be had; nil if it can.
 func Feasible(p Plan) error {
-	_, err := (&run{Plan: p, header: p.Spec.Header()}).schedule()
+	_, err := prepared(p).schedule()
 	return err
 }
 
@@ -119,6 +127,13 @@ type run struct {
 	aim      nemesis.Watch
 	tally    tally
 	result   Result
+}
+
+// prepared is a run of a plan before anything happens.
+func prepared(p Plan) *run {
+	p.TimeLimit = cmp.Or(p.TimeLimit, p.Spec.TimeLimit)
+	p.Nemesis = cmp.Or(p.Nemesis, nemesis.None)
+	return &run{Plan: p, header: p.Spec.Header()}
 }
 
 func (r *run) schedule() (nemesis.Schedule, error) {
@@ -134,7 +149,7 @@ func CheckSchedule(p Plan) error {
 	if p.Schedule == nil {
 		return nil
 	}
-	return p.Schedule.Check((&run{Plan: p, header: p.Spec.Header()}).params())
+	return p.Schedule.Check(prepared(p).params())
 }
 
 // params are what a nemesis must know of the run.
@@ -207,9 +222,9 @@ func servers(k env.Kind) int {
 	return 0
 }
 
-func (r *run) open(out io.Writer, watch []func(histories.Event)) error {
+func (r *run) open(out io.Writer, cluster string, watch []func(histories.Event)) error {
 	h := r.header
-	h.Nemesis, h.Cluster, h.Source, h.Version = r.Nemesis, r.Plan.Cluster, r.result.Source, r.Version
+	h.Nemesis, h.Cluster, h.Source, h.Version = r.Nemesis, cluster, r.result.Source, r.Version
 	h.Seed, h.Settings = r.Spec.Seed, r.inForce()
 	rec, err := histories.NewRecorder(out, h)
 	if err != nil {

@@ -29,13 +29,13 @@ func plan(t testing.TB, design, nemesisName string, seed uint64, limit time.Dura
 	if err != nil {
 		t.Fatal(err)
 	}
-	return run.Plan{Spec: spec, Nemesis: nemesisName, TimeLimit: limit, Cluster: "sim", Version: "test"}
+	return run.Plan{Spec: spec, Nemesis: nemesisName, TimeLimit: limit, Version: "test"}
 }
 
 func play(t testing.TB, p run.Plan) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	if _, err := run.Run(t.Context(), sim.New(sim.Config{}), p, &out); err != nil {
+	if _, err := run.Record(t.Context(), sim.New(sim.Config{}), p, &out); err != nil {
 		t.Fatalf("%s × %s: %v", p.Spec.Design, p.Nemesis, err)
 	}
 	return out.Bytes()
@@ -104,12 +104,12 @@ func judge(t testing.TB, history []byte) *checker.Verdict {
 func TestAReplayedScheduleGivesTheSameHistory(t *testing.T) {
 	p := plan(t, "redis-lock", "failover", 1, 15*time.Second)
 	var first, second bytes.Buffer
-	result, err := run.Run(t.Context(), sim.New(sim.Config{}), p, &first)
+	result, err := run.Record(t.Context(), sim.New(sim.Config{}), p, &first)
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.Schedule = &result.Schedule
-	if _, err := run.Run(t.Context(), sim.New(sim.Config{}), p, &second); err != nil {
+	if _, err := run.Record(t.Context(), sim.New(sim.Config{}), p, &second); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(first.Bytes(), second.Bytes()) {
@@ -218,7 +218,7 @@ func TestEveryCrashStepIsPassed(t *testing.T) {
 func proofs(t *testing.T, p run.Plan, c sim.Config) int {
 	t.Helper()
 	n := 0
-	_, err := run.Run(t.Context(), sim.New(c), p, new(bytes.Buffer), func(e histories.Event) {
+	_, err := run.Record(t.Context(), sim.New(c), p, new(bytes.Buffer), func(e histories.Event) {
 		step := nemesis.Step{}
 		if e.Process == histories.Nemesis && e.Fault != nil {
 			step.Fault = *e.Fault
@@ -237,7 +237,7 @@ func TestAnInterruptedContextEndsTheRunAndLeavesAHistory(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	seen := 0
 	var out bytes.Buffer
-	_, err := run.Run(ctx, sim.New(sim.Config{}), plan(t, "redis-lock", "none", 1, 30*time.Second), &out, func(histories.Event) {
+	_, err := run.Record(ctx, sim.New(sim.Config{}), plan(t, "redis-lock", "none", 1, 30*time.Second), &out, func(histories.Event) {
 		if seen++; seen == 100 {
 			cancel()
 		}
@@ -258,11 +258,12 @@ var errNoEngine = errors.New("no engine")
 func (broken) Cell(context.Context, cluster.Options) (cluster.Cluster, error) {
 	return nil, errNoEngine
 }
+func (broken) Traits() cluster.Traits      { return cluster.Traits{} }
 func (broken) Close(context.Context) error { return nil }
 
 func TestAClusterThatCannotBeHadIsAnError(t *testing.T) {
 	var out bytes.Buffer
-	if _, err := run.Run(t.Context(), broken{}, plan(t, "none", "none", 1, time.Second), &out); !errors.Is(err, errNoEngine) {
+	if _, err := run.Record(t.Context(), broken{}, plan(t, "none", "none", 1, time.Second), &out); !errors.Is(err, errNoEngine) {
 		t.Errorf("err = %v", err)
 	}
 	if out.Len() != 0 {

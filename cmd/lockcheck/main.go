@@ -10,6 +10,7 @@ import (
 	"os"
 
 	"github.com/lockcheck/lockcheck"
+	_ "github.com/lockcheck/lockcheck/cluster/servers" // --cluster=docker
 )
 
 func main() { os.Exit(lockcheck.Main()) }

@@ -1,11 +1,13 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,8 +15,11 @@ import (
 	"golang.org/x/term"
 
 	"github.com/lockcheck/lockcheck/checker"
+	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/cluster/sim"
 	"github.com/lockcheck/lockcheck/internal/spelling"
 	"github.com/lockcheck/lockcheck/nemesis"
+	"github.com/lockcheck/lockcheck/workload"
 )
 
 // Exit codes. Over many cells invalid outranks unknown. Unknown is not 2: the
@@ -31,9 +36,51 @@ const (
 
 // app is what a verb may touch of the outside world.
 type app struct {
+	Program
 	stdin          io.Reader
 	stdout, stderr io.Writer
 }
+
+// Program is what differs between one binary with this command line and another.
+type Program struct {
+	Name string             // how it is called; "": lockcheck
+	Own  workload.Catalogue // designs that it brings: what run runs where no --design is given
+}
+
+// designs are all that the program knows: its own, then lockcheck's.
+func (p Program) designs() workload.Catalogue { return slices.Concat(p.Own, workload.Designs()) }
+
+// check says what is wrong with the designs that the program brings.
+func (p Program) check() error {
+	for i, d := range p.Own {
+		if _, err := d.Resolve(workload.Spec{}); err != nil {
+			return fmt.Errorf("design %q: %w", d.Name, err)
+		}
+		if slices.Contains(p.designs()[i+1:].Names(), d.Name) {
+			return fmt.Errorf("two designs are called %q", d.Name)
+		}
+		for name := range d.Claims {
+			if _, ok := nemesis.Find(name); !ok {
+				return fmt.Errorf("design %q claims something about %q, which is no nemesis", d.Name, name)
+			}
+		}
+	}
+	return nil
+}
+
+// called is a text with its commands as this program is called.
+func (p Program) called(text string) string {
+	if p.Name == "" {
+		return text
+	}
+	return commandOf.ReplaceAllString(text, p.Name+" $1")
+}
+
+// commandOf finds commands of lockcheck in a text.
+var commandOf = regexp.MustCompile(`\blockcheck (run|search|check|report|serve|bench|list|clean|version|help|VERB)\b`)
+
+// drivers are the kinds of clusters that the program has.
+func drivers() []cluster.Driver { return append([]cluster.Driver{sim.Driver}, cluster.Drivers()...) }
 
 // output is standard output. It remembers that something could not be written:
 // a result that is lost on a full disk must not look like one that was empty.
@@ -93,10 +140,14 @@ func hint(err error, format string, args ...any) error {
 	return hinted{err, fmt.Sprintf(format, args...)}
 }
 
-// execute is the program. It returns the exit code.
-func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+// execute runs the program and returns its exit code.
+func (p Program) execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	out := &output{Writer: stdout}
-	a := &app{stdin, out, stderr}
+	a := &app{p, stdin, out, stderr}
+	if err := p.check(); err != nil {
+		fmt.Fprintf(stderr, "%s: %v\n", cmp.Or(p.Name, "lockcheck"), err)
+		return exitBroken
+	}
 	if len(args) == 0 || args[0] == "-h" || args[0] == "--help" {
 		args = append([]string{"help"}, args[min(len(args), 1):]...)
 	}
@@ -113,9 +164,9 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	if errors.Is(err, pflag.ErrHelp) {
 		return exitValid
 	}
-	fmt.Fprintf(stderr, "lockcheck: %s\n", oneLine(err))
+	fmt.Fprintf(stderr, "%s: %s\n", cmp.Or(p.Name, "lockcheck"), oneLine(err))
 	if h, ok := errors.AsType[hinted](err); ok {
-		fmt.Fprintf(stderr, "hint: %s\n", h.hint)
+		fmt.Fprintf(stderr, "hint: %s\n", p.called(h.hint))
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -153,7 +204,7 @@ func (a *app) flags(name string) *pflag.FlagSet {
 	f.Usage = func() {
 		for _, v := range verbs() {
 			if v.name == name {
-				fmt.Fprintf(a.stdout, "lockcheck %s [flags] %s\n%s\n\n", name, v.args, v.summary)
+				fmt.Fprintf(a.stdout, "%s %s [flags] %s\n%s\n\n", cmp.Or(a.Name, "lockcheck"), name, v.args, v.summary)
 			}
 		}
 		fmt.Fprint(a.stdout, f.FlagUsagesWrapped(80))
@@ -163,7 +214,7 @@ func (a *app) flags(name string) *pflag.FlagSet {
 
 // parse parses a verb's arguments. between says how many words may follow
 // the flags.
-func parse(f *pflag.FlagSet, args []string, least, most int) error {
+func (a *app) parse(f *pflag.FlagSet, args []string, least, most int) error {
 	if err := f.Parse(args); err != nil {
 		if errors.Is(err, pflag.ErrHelp) {
 			return err
@@ -173,7 +224,7 @@ func parse(f *pflag.FlagSet, args []string, least, most int) error {
 	if n := f.NArg(); n < least {
 		return usagef("%s: a file or name is missing", f.Name())
 	} else if n > most {
-		return guessArgument(f, f.Arg(most))
+		return guessArgument(f, f.Arg(most), a.designs().Names())
 	}
 	return nil
 }
@@ -196,11 +247,11 @@ func guessFlag(f *pflag.FlagSet, err error) error {
 
 // guessArgument says what a word that is one too many was probably meant to be:
 // the value of a flag.
-func guessArgument(f *pflag.FlagSet, word string) error {
+func guessArgument(f *pflag.FlagSet, word string, designs []string) error {
 	err := usagef("%s: %q is one argument too many", f.Name(), word)
-	if best := nearest(word, append(designNames(), nemesis.Names()...)); best != "" && f.Lookup("design") != nil {
+	if best := nearest(word, slices.Concat(designs, nemesis.Names())); best != "" && f.Lookup("design") != nil {
 		flag := "nemesis"
-		if slices.Contains(designNames(), best) {
+		if slices.Contains(designs, best) {
 			flag = "design"
 		}
 		return hint(err, "did you mean --%s=%s?", flag, best)

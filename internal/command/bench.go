@@ -41,7 +41,7 @@ type benchRow struct {
 // benchDefaults are the articles' setting.
 var benchDefaults = map[string]string{
 	"nemesis": nemesis.None, "concurrency": "1000", "per-host": "100", "skus": "1", "stock": "10000",
-	"work": "100us", "think": "0s", "qty": "1", "cluster": onDocker,
+	"work": "100us", "think": "0s", "qty": "1", "cluster": "docker",
 }
 
 var benchFormats = []string{"text", "json"}
@@ -69,7 +69,7 @@ func runBench(ctx context.Context, a *app, args []string) (int, error) {
 	if err := setDefaults(f.set, benchDefaults); err != nil {
 		return 0, err
 	}
-	if err := parse(f.set, args, 0, 0); err != nil {
+	if err := a.parse(f.set, args, 0, 0); err != nil {
 		return 0, err
 	}
 	if err := notOfBench.refuse(f.set); err != nil {
@@ -80,25 +80,13 @@ func runBench(ctx context.Context, a *app, args []string) (int, error) {
 	}
 	f.spec.Batches = 1
 	f.runs = 1
-	f.measure = true
 	cells, err := f.cells()
 	if err != nil {
 		return 0, err
 	}
-	if err := f.begin(a); err != nil {
-		return exitBroken, err
-	}
-	provider, err := f.provider(ctx)
+	all, err := f.runTable(ctx, cells, func(r *tableResult) { r.speed = measure(r.design, r.shown) })
 	if err != nil {
-		return 0, err
-	}
-	progress := newProgress(a.stderr, len(cells))
-	all := f.runCells(ctx, provider, cells, progress)
-	progress.done()
-	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
-	defer cancel()
-	if err := provider.Close(closing); err != nil {
-		return 0, err
+		return exitBroken, err
 	}
 	return a.concludeBench(ctx, f.format, all)
 }

@@ -1,19 +1,13 @@
 package command
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
-	"github.com/lockcheck/lockcheck/checker"
-	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/nemesis"
-	"github.com/lockcheck/lockcheck/report"
 	"github.com/lockcheck/lockcheck/run"
 	"github.com/lockcheck/lockcheck/workload"
 )
@@ -32,7 +26,7 @@ func (f *runFlags) cells() ([]tableCell, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	designs, err := pickDesigns(f.design)
+	designs, err := pickDesigns(f.app.designs(), f.design)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +74,7 @@ func (f *runFlags) heeded(designs []workload.Design) error {
 		switch yes := namesOf(designs, heeds); len(yes) {
 		case len(designs):
 		case 0:
-			all := namesOf(workload.Designs(), heeds)
+			all := namesOf(f.app.designs(), heeds)
 			return hint(usagef("--%s: %s does not look at it", flag, f.design), "these do: %s", strings.Join(all, ", "))
 		default:
 			f.warnings = append(f.warnings, fmt.Sprintf("of the designs named only these look at --%s: %s", flag, strings.Join(yes, ", ")))
@@ -174,31 +168,23 @@ func (f *runFlags) take(all []tableCell) ([]tableCell, error) {
 }
 
 // pickDesigns turns a list of names into designs.
-func pickDesigns(list string) ([]workload.Design, error) {
+func pickDesigns(known workload.Catalogue, list string) ([]workload.Design, error) {
 	var picked []workload.Design
 	for name := range strings.SplitSeq(list, ",") {
-		switch d, ok := workload.Find(name); {
+		switch d, ok := known.Find(name); {
 		case ok:
 			picked = append(picked, d)
 		case name == "all" || name == "controls" || name == "known-bad":
-			for _, d := range workload.Designs() {
+			for _, d := range known {
 				if name == "all" || d.Control && name == "controls" || d.KnownBad && name == "known-bad" {
 					picked = append(picked, d)
 				}
 			}
 		default:
-			return nil, unknownName("design", name, append(designNames(), "all", "controls", "known-bad"))
+			return nil, unknownName("design", name, append(known.Names(), "all", "controls", "known-bad"))
 		}
 	}
 	return picked, nil
-}
-
-func designNames() []string {
-	var names []string
-	for _, d := range workload.Designs() {
-		names = append(names, d.Name)
-	}
-	return names
 }
 
 // pickNemeses turns "a,b+c,all" into the nemeses of the columns.
@@ -262,164 +248,27 @@ func checkVariant(variant string, names []string) error {
 	return nil
 }
 
-// tableResult is what became of one cell.
-type tableResult struct {
-	tableCell
-	cell  report.Cell // over all runs
-	shown *judged     // the first invalid run, else the last
-	speed *benchRow   // of the shown run; bench only
-	err   error       // lockcheck or its environment broke
-}
-
-// runCells runs all cells: side by side where the cluster is simulated, one
-// after another where it is real. The results come in the order of the cells.
-func (f *runFlags) runCells(ctx context.Context, p cluster.Provider, cells []tableCell, progress *progress) []tableResult {
-	results := make([]tableResult, len(cells))
-	lanes := 1
-	if f.cluster == onSim {
-		lanes = cores()
-	}
-	var wg sync.WaitGroup
-	next := make(chan int)
-	for range lanes {
-		wg.Go(func() {
-			for i := range next {
-				results[i] = f.runCell(ctx, p, cells[i], progress)
-				if r := &results[i]; f.measure && r.shown != nil {
-					r.speed = measure(r.design, r.shown)
-				}
-				if len(cells) > 1 {
-					results[i].forget()
-				}
-				progress.cell(results[i])
-			}
-		})
-	}
-	for i := range cells {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
-	return results
-}
-
-// forget drops the history of a run that is saved: of a whole table only the
-// verdicts are printed.
-func (r *tableResult) forget() {
-	if r.shown != nil {
-		r.shown.History, r.shown.raw = nil, nil
+// plan is the plan of one run of a cell.
+func (f *runFlags) plan(c tableCell, n int) run.Plan {
+	spec := c.spec
+	spec.Seed = f.seed + uint64(n)
+	return run.Plan{
+		Spec: spec, Nemesis: c.nemesis, Variant: f.variant, Schedule: c.schedule, TimeLimit: f.timeLimit,
+		Interval: f.interval, DownAfter: f.downAfter, Version: version(), Settings: f.settings(),
 	}
 }
 
-// brokenRuns is how many runs of a cell lockcheck or its environment may break
-// before the cell is given up: a night's other runs are worth having.
-const brokenRuns = 3
-
-// runCell runs one cell until it has shown what it has to show.
-func (f *runFlags) runCell(ctx context.Context, p cluster.Provider, c tableCell, progress *progress) tableResult {
-	r := tableResult{tableCell: c}
-	r.cell = report.Cell{Design: c.design.Name, Nemesis: c.nemesis, Skipped: c.na, Claims: promises(f.claimOf(c))}
-	broke := 0
-	for n := range f.repeats(c) {
-		if ctx.Err() != nil || c.na != "" {
-			break
-		}
-		seed := f.seed + uint64(n)
-		progress.begin(c, n+1, f.repeats(c), seed)
-		j, err := f.once(ctx, p, c, n, progress)
-		if j != nil && j.Verdict != nil {
-			r.take(j)
-		}
-		if interrupted(ctx, err) {
-			break
-		}
-		if err != nil {
-			r.err = errors.Join(r.err, fmt.Errorf("%s × %s, seed %d: %w", c.design.Name, c.nemesis, seed, err))
-			r.cell.Error = oneLine(err)
-			if broke++; broke == brokenRuns || f.cluster == onSim {
-				break
-			}
-			continue
-		}
-		if f.enough(r.cell) {
-			r.cell.Stopped = true
-			break
-		}
-	}
-	if r.shown != nil {
-		r.err = errors.Join(r.err, r.keep(f))
-	}
-	return r
-}
-
-// interrupted reports whether a run ended with err because ctx did.
-func interrupted(ctx context.Context, err error) bool {
-	return ctx.Err() != nil && errors.Is(err, context.Canceled)
-}
-
-// keep saves the run that is shown, judged once more with all that a single
-// run may cost.
-func (r *tableResult) keep(f *runFlags) error {
-	if f.cluster == onSim {
-		r.shown.Verdict = checker.Check(context.Background(), r.shown.History, checker.Options{})
-	}
-	err := r.shown.save(f.store)
-	r.cell.Folder = r.shown.Folder
-	return err
-}
-
-func (f *runFlags) once(ctx context.Context, p cluster.Provider, c tableCell, n int, progress *progress) (*judged, error) {
-	replay := f.replay(c, f.seed+uint64(n))
-	if f.cluster == onSim {
-		j, err := runInMemory(ctx, p, f.plan(c, n))
-		j.Replay = replay
-		return j, err
-	}
-	j, err := runInFolder(ctx, p, f.plan(c, n), f.store, progress.event)
-	if j == nil {
-		return nil, err
-	}
-	j.Replay = replay
-	return j, errors.Join(err, j.save(f.store))
-}
-
-// take adds one run to the cell's result.
-func (r *tableResult) take(j *judged) {
-	if r.cell.Invalid == 0 {
-		r.shown = j
-	}
-	claims := r.cell.Claims
-	r.cell = r.cell.Join(j.Cell())
-	r.cell.Claims = claims
-}
-
-// enough reports whether more runs of the cell would show nothing new: a
-// violation was found, or, where claims are compared, every level that is
-// claimed to break has broken. On the real cluster --runs is a count.
-func (f *runFlags) enough(c report.Cell) bool {
-	switch {
-	case f.allRuns || f.cluster == onDocker:
-		return false
-	case f.expect == "":
-		return c.Invalid > 0
-	}
-	breaks := false
-	for level, promise := range c.Claims {
-		if promise == report.Breaks {
-			breaks = true
-			if c.Levels[level] != checker.Invalid {
-				return false
+// claimOf is what the design promises under the nemesis. One run of all nemeses
+// has no time for each, and one variant may not be the one that tells: what
+// breaks then may break.
+func (f *runFlags) claimOf(c tableCell) workload.Claim {
+	claim := c.design.Claim(c.nemesis)
+	if c.nemesis == nemesis.Mixed || f.variant != "" {
+		for _, p := range []*workload.Promise{&claim.Lock, &claim.Use, &claim.Business} {
+			if *p == workload.Breaks {
+				*p = workload.MayBreak
 			}
 		}
 	}
-	return breaks
-}
-
-// promises are a claim by level, in the words of reports.
-func promises(c workload.Claim) map[checker.Level]report.Promise {
-	return map[checker.Level]report.Promise{
-		checker.LockLevel:     report.Promise(c.Lock.String()),
-		checker.UseLevel:      report.Promise(c.Use.String()),
-		checker.BusinessLevel: report.Promise(c.Business.String()),
-	}
+	return claim
 }

@@ -23,7 +23,7 @@ func runCheck(ctx context.Context, a *app, args []string) (int, error) {
 	limit := f.Duration("porcupine-time", 0, "time for porcupine per key (default: the checker's)")
 	hold := f.Duration("max-hold", 0, "a longer hold of a lock is a violation (default: what the header says)")
 	zombie := f.Duration("max-zombie", 0, "so is a lock that is refused for longer though nobody holds it (default: what the header says)")
-	if err := parse(f, args, 1, 1<<20); err != nil {
+	if err := a.parse(f, args, 1, 1<<20); err != nil {
 		return 0, err
 	}
 	if err := checkFormat(*format); err != nil {

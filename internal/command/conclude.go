@@ -58,7 +58,7 @@ func (f *runFlags) matrix(all []tableResult, started time.Time) report.Matrix {
 		switch source := r.shown.Header.Source; {
 		case m.Source == "":
 			m.Source = source
-		case m.Source != source && f.cluster == onSim:
+		case m.Source != source && f.driver.Virtual:
 			m.Source = "simulated servers"
 		}
 	}
@@ -105,7 +105,7 @@ func (a *app) print(f *runFlags, all []tableResult, m report.Matrix) error {
 	if err := showMatrix(a.stdout, f.format, m, a.style(a.stdout)); err != nil || f.format != "text" {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "\nReports:  %s links to them\nOne cell: lockcheck run --design=NAME --nemesis=NAME --seed=N --runs=1\n", folder.Path(indexFile))
+	_, err = fmt.Fprintf(a.stdout, "\nReports:  %s links to them\nOne cell: %s --design=NAME --nemesis=NAME --seed=N --runs=1\n", folder.Path(indexFile), a.called("lockcheck run"))
 	return err
 }
 

@@ -84,7 +84,7 @@ func waitFor(t *testing.T, limit time.Duration, what string, ready func() bool) 
 func clean(t *testing.T) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	if code := execute(context.Background(), []string{"clean"}, strings.NewReader(""), &out, &errs); code != exitValid {
+	if code := (Program{}).execute(context.Background(), []string{"clean"}, strings.NewReader(""), &out, &errs); code != exitValid {
 		t.Errorf("clean: exit %d: %s", code, &errs)
 	}
 	return out.String()
@@ -163,7 +163,7 @@ func TestKillNineLeavesAHistoryAndCleanRemovesTheRest(t *testing.T) {
 	}
 	p.Wait()
 	var out, errs bytes.Buffer
-	if code := execute(t.Context(), []string{"check", p.history()}, strings.NewReader(""), &out, &errs); code > exitUnknown {
+	if code := (Program{}).execute(t.Context(), []string{"check", p.history()}, strings.NewReader(""), &out, &errs); code > exitUnknown {
 		t.Errorf("check of the history so far: exit %d: %s", code, &errs)
 	}
 	if len(p.leftovers(t)) == 0 {

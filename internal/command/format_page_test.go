@@ -50,7 +50,7 @@ func TestTheFormatPageIsTrue(t *testing.T) {
 				t.Fatal(err)
 			}
 			var stdout, stderr bytes.Buffer
-			code := execute(context.Background(), []string{"check", path}, strings.NewReader(""), &stdout, &stderr)
+			code := (Program{}).execute(context.Background(), []string{"check", path}, strings.NewReader(""), &stdout, &stderr)
 			h, err := histories.ReadJSON(strings.NewReader(e.history))
 			if err != nil {
 				if err.Error() != e.says || code != exitUsage || !strings.Contains(stderr.String(), e.says) {

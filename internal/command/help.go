@@ -30,7 +30,7 @@ func runHelp(ctx context.Context, a *app, args []string) (int, error) {
 		}
 		return exitValid, nil
 	}
-	fmt.Fprint(a.stdout, helpText)
+	fmt.Fprint(a.stdout, a.called(helpText))
 	for _, v := range verbs() {
 		if !v.hidden {
 			fmt.Fprintf(a.stdout, "  %-8s %s\n", v.name, v.summary)

@@ -34,8 +34,8 @@ var mayImport = map[string][]string{
 	"report":              {"histories", "checker"},
 	"run":                 {"histories", "protocol", "workload", "nemesis", "checker", "cluster", "run"},
 	"internal/command":    {"histories", "protocol", "workload", "nemesis", "checker", "cluster", "report", "internal", "run"},
-	"lockcheck":           {"run", "workload", "internal/command"},
-	"cmd":                 {"lockcheck"},
+	"lockcheck":           {"run", "workload", "nemesis", "checker", "report", "cluster/sim", "internal/command"},
+	"cmd":                 {"lockcheck", "cluster/servers"},
 }
 
 // onlyImporter names who alone may import a library.

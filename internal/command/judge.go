@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"time"
@@ -20,31 +19,24 @@ import (
 type judged struct {
 	report.Run
 	result run.Result
+	plan   run.Plan
 	folder *histories.Folder // nil: not kept
 	raw    []byte            // the history, as long as it is kept nowhere else
 }
 
-// quick is how the many runs on the simulated cluster are judged: by the exact
-// checks alone where they decide. The run that is shown is judged in full.
-var quick = checker.Options{RecheckTime: -1}
-
-// runInMemory runs a cell on the simulated cluster. Nothing is kept unless
-// the caller says so: of many runs only few are worth it.
-func runInMemory(ctx context.Context, p cluster.Provider, plan run.Plan) (*judged, error) {
-	var out bytes.Buffer
-	started := time.Now()
-	result, err := run.Run(ctx, p, plan, &out)
-	if err != nil {
-		return &judged{result: result, raw: out.Bytes()}, err
+// reported is a run as it is printed and kept.
+func reported(j *run.Judged) *judged {
+	all := &judged{
+		Run:    report.Run{History: j.History, Verdict: j.Verdict, Started: j.Started, Took: j.Took, Checked: j.Checked, Interrupted: j.Interrupted},
+		result: j.Result, plan: j.Plan, raw: j.Recorded,
 	}
-	j, err := judge(ctx, bytes.NewReader(out.Bytes()), quick, result, started)
-	if j != nil {
-		j.raw = out.Bytes()
+	if j.History != nil {
+		all.Header = j.History.Header
 	}
-	return j, err
+	return all
 }
 
-// runInFolder runs a cell and writes its history to its folder as it happens.
+// runInFolder runs a plan and writes its history to its folder as it happens.
 func runInFolder(ctx context.Context, p cluster.Provider, plan run.Plan, store string, watch func(histories.Event)) (*judged, error) {
 	folder, err := histories.NewFolder(store, plan.Spec.Design+"-"+plan.Nemesis, time.Now())
 	if err != nil {
@@ -55,9 +47,11 @@ func runInFolder(ctx context.Context, p cluster.Provider, plan run.Plan, store s
 		return nil, err
 	}
 	defer file.Close()
-	started := time.Now()
 	plan.Log = folder.KeepLog
-	result, runErr := run.Run(ctx, p, plan, file, watch)
+	j := &run.Judged{Plan: plan, Started: time.Now()}
+	var runErr error
+	j.Result, runErr = run.Record(ctx, p, plan, file, watch)
+	j.Took = time.Since(j.Started)
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return nil, errors.Join(runErr, err)
 	}
@@ -66,30 +60,12 @@ func runInFolder(ctx context.Context, p cluster.Provider, plan run.Plan, store s
 		os.RemoveAll(folder.Dir)
 		return nil, runErr
 	}
-	j, err := judge(ctx, file, checker.Options{}, result, started)
-	if j != nil {
-		j.folder = &folder
+	if err := j.Judge(ctx, file, checker.Options{}); err != nil {
+		return nil, errors.Join(runErr, err)
 	}
-	return j, errors.Join(runErr, err)
-}
-
-// judge reads a history back and checks it: the history is all that counts.
-func judge(ctx context.Context, history io.Reader, o checker.Options, result run.Result, started time.Time) (*judged, error) {
-	took := time.Since(started)
-	h, err := histories.ReadJSON(history)
-	if err != nil {
-		return nil, fmt.Errorf("reading back the history: %w", err)
-	}
-	begin := time.Now()
-	// An interrupted run is judged all the same.
-	v := checker.Check(context.WithoutCancel(ctx), h, o)
-	return &judged{
-		Run: report.Run{
-			Header: h.Header, History: h, Verdict: v, Started: started, Took: took,
-			Checked: time.Since(begin), Interrupted: result.Interrupted,
-		},
-		result: result,
-	}, nil
+	kept := reported(j)
+	kept.folder = &folder
+	return kept, runErr
 }
 
 // save writes the files of a run folder beside the history. It makes the

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -16,7 +17,7 @@ import (
 // runList shows what there is, or one thing in full.
 func runList(_ context.Context, a *app, args []string) (int, error) {
 	f := a.flags("list")
-	if err := parse(f, args, 0, 1); err != nil {
+	if err := a.parse(f, args, 0, 1); err != nil {
 		return 0, err
 	}
 	if f.NArg() == 0 {
@@ -24,7 +25,7 @@ func runList(_ context.Context, a *app, args []string) (int, error) {
 		return exitValid, nil
 	}
 	name := f.Arg(0)
-	if d, ok := workload.Find(name); ok {
+	if d, ok := a.designs().Find(name); ok {
 		a.listDesign(d)
 		return exitValid, nil
 	}
@@ -37,7 +38,7 @@ func runList(_ context.Context, a *app, args []string) (int, error) {
 		fmt.Fprintf(a.stdout, "%s: %s level, broken when\n%s\n", p.Name, p.Level, wrap(p.Broken, 78, "  "))
 		return exitValid, nil
 	}
-	known := append(designNames(), nemesis.Names()...)
+	known := slices.Concat(a.designs().Names(), nemesis.Names())
 	return 0, unknownName("design, nemesis or property", name, append(known, propertyNames()...))
 }
 
@@ -50,8 +51,8 @@ func propertyNames() []string {
 }
 
 func (a *app) listAll() {
-	fmt.Fprintln(a.stdout, "Designs (lockcheck list NAME shows one in full; ! = known bad, ✓ = sells right under every fault)")
-	for _, d := range workload.Designs() {
+	fmt.Fprintln(a.stdout, a.called("Designs (lockcheck list NAME shows one in full; ! = known bad, ✓ = sells right under every fault)"))
+	for _, d := range a.designs() {
 		mark := " "
 		if d.KnownBad {
 			mark = "!"
@@ -100,10 +101,10 @@ func wrap(text string, width int, indent string) string {
 
 func (a *app) listDesign(d workload.Design) {
 	fmt.Fprintf(a.stdout, "%s: %s\n", d.Name, d.Summary)
-	fmt.Fprintf(a.stdout, "from %s\n\n%s\n", d.Origin, wrap(d.Document(), 79, ""))
+	fmt.Fprintf(a.stdout, "from %s\n\n%s\n", cmp.Or(d.Origin, "this program"), wrap(d.Document(), 79, ""))
 	spec, err := d.Resolve(workload.Spec{})
 	if err != nil {
-		panic(err) // a design resolves with its own defaults
+		panic(err) // Program.check has resolved it
 	}
 	t := spec.Topology()
 	var parts []string

@@ -17,7 +17,7 @@ import (
 )
 
 // Main runs the program on the arguments after its name and returns its exit code.
-func Main(args []string) int {
+func (p Program) Main(args []string) int {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	signals := make(chan os.Signal, 2)
@@ -30,7 +30,7 @@ func Main(args []string) int {
 		obey(signals, cancel, verb, os.Stderr)
 		os.Exit(exitInterrupted)
 	}()
-	return execute(ctx, args, os.Stdin, os.Stdout, os.Stderr)
+	return p.execute(ctx, args, os.Stdin, os.Stdout, os.Stderr)
 }
 
 // leaves says of the verbs that make runs what is left behind where they are not

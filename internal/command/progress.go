@@ -3,15 +3,11 @@ package command
 import (
 	"fmt"
 	"io"
-	"runtime"
 	"sync"
 	"time"
 
 	"github.com/lockcheck/lockcheck/histories"
 )
-
-// cores is how many runs go side by side.
-func cores() int { return runtime.GOMAXPROCS(0) }
 
 // progress tells on standard error how far a run is: a line that changes in
 // place on a terminal, one line a cell elsewhere.

@@ -95,8 +95,8 @@ func (s shopping) spec(b *testing.B) workload.Resolved {
 // recordedSells is the throughput of a run.
 func recordedSells(b *testing.B, p *docker.Provider, s shopping) float64 {
 	var out bytes.Buffer
-	plan := run.Plan{Spec: s.spec(b), Nemesis: "none", TimeLimit: benchFor, Cluster: onDocker}
-	if _, err := run.Run(b.Context(), p, plan, &out); err != nil {
+	plan := run.Plan{Spec: s.spec(b), Nemesis: "none", TimeLimit: benchFor}
+	if _, err := run.Record(b.Context(), p, plan, &out); err != nil {
 		b.Fatal(err)
 	}
 	h, err := histories.ReadJSON(&out)

@@ -20,7 +20,7 @@ func runReport(ctx context.Context, a *app, args []string) (int, error) {
 	merge := f.Bool("merge", false, "merge the matrix.json files named into one table")
 	out := f.String("out", "", "with --merge: folder for the merged matrix.json and index.html")
 	before := f.String("before", "", "with --merge: an earlier matrix.json to compare with")
-	if err := parse(f, args, 1, 1<<20); err != nil {
+	if err := a.parse(f, args, 1, 1<<20); err != nil {
 		return 0, err
 	}
 	if err := checkFormat(*format); err != nil {

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	_ "github.com/lockcheck/lockcheck/cluster/servers"
 )
 
 // asProgram is an environment variable that makes the test binary lockcheck.
@@ -17,11 +19,11 @@ const asProgram = "LOCKCHECK_TEST_AS_PROGRAM"
 // TestMain lets tests and test scripts call lockcheck as a program of its own.
 func TestMain(m *testing.M) {
 	if os.Getenv(asProgram) != "" {
-		os.Exit(Main(os.Args[1:]))
+		os.Exit(Program{}.Main(os.Args[1:]))
 	}
 	testscript.Main(m, map[string]func(){
 		"lockcheck": func() {
-			os.Exit(execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+			os.Exit(Program{}.execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},
 	})
 }

@@ -17,7 +17,7 @@ func runServe(ctx context.Context, a *app, args []string) (int, error) {
 	f := a.flags("serve")
 	store := f.String("store", "store", "folder with the runs")
 	listen := f.String("listen", "127.0.0.1:8077", "address; anyone who reaches it can read the store")
-	if err := parse(f, args, 0, 0); err != nil {
+	if err := a.parse(f, args, 0, 0); err != nil {
 		return 0, err
 	}
 	if _, _, err := net.SplitHostPort(*listen); err != nil {

@@ -28,7 +28,7 @@ func version() string {
 
 func runVersion(_ context.Context, a *app, args []string) (int, error) {
 	f := a.flags("version")
-	if err := parse(f, args, 0, 0); err != nil {
+	if err := a.parse(f, args, 0, 0); err != nil {
 		return 0, err
 	}
 	fmt.Fprintf(a.stdout, "lockcheck %s %s %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)

@@ -6,8 +6,13 @@ import "context"
 // spec on standard input, events on standard output.
 func runWorker(ctx context.Context, a *app, args []string) (int, error) {
 	f := a.flags("worker")
-	if err := parse(f, args, 0, 0); err != nil {
+	if err := a.parse(f, args, 0, 0); err != nil {
 		return 0, err
 	}
-	return exitValid, workerProcess(ctx, a.stdin, a.stdout)
+	for _, d := range drivers() {
+		if d.Work != nil {
+			return exitValid, d.Work(ctx, a.stdin, a.stdout, a.designs().Program)
+		}
+	}
+	return 0, errNoServers
 }
