@@ -24,7 +24,7 @@ var ofReports = []Design{
 		Name: "own-duration", Origin: "kubernetes#47671, client-go#445",
 		Summary:  "a lease ends for a candidate when its own setting says so, not the holder's",
 		Topology: onSentinel, StockOn: onOwnOrLock, KnownBad: true, CaughtBy: "none",
-		Defaults: stockService.with(func(s *Spec) { s.SKUs = 4 }),
+		Defaults: stockService.with(func(s *Spec) { s.SKUs, s.Leases = 4, "5s,800ms" }),
 		LockSpec: histories.LockSpec{Deadline: true},
 		Claims:   everywhere(Claim{Breaks, MayBreak, MayBreak}),
 		Lock:     lock.NewOwnDuration, Sale: stock.Attentive, docs: []string{"OwnDuration", "Attentive"},

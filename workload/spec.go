@@ -164,8 +164,9 @@ func (s Spec) or(d Spec) Spec {
 	fill(&s.Work, d.Work)
 	fill(&s.Think, d.Think)
 	fill(&s.Qty, d.Qty)
-	fill(&s.TTL, d.TTL)
-	fill(&s.Leases, d.Leases)
+	if s.TTL == 0 { // one setting, --ttl
+		s.TTL, s.Leases = d.TTL, d.Leases
+	}
 	fill(&s.Grace, d.Grace)
 	fill(&s.MaxDelay, d.MaxDelay)
 	fill(&s.Retries, d.Retries)

@@ -22,8 +22,7 @@ var takeover = env.NewScript("takeover", takeoverSource)
 //	B (0.8 s)       sees A's record ── unchanged for 0.8 s: takes over ──
 //
 // It promises one holder per key among workers that are set alike. It breaks
-// without any fault in a mixed fleet, as in every roll-out of another setting:
-// here every second worker is set to a sixth of the ttl.
+// without any fault in a mixed fleet, as in every roll-out of another setting.
 type OwnDuration struct {
 	e    *env.Env
 	o    Options
@@ -40,9 +39,6 @@ var _ env.Lock = (*OwnDuration)(nil)
 
 // NewOwnDuration heeds TTL, RetryDelay, Jitter and Wait.
 func NewOwnDuration(e *env.Env, o Options) env.Lock {
-	if e.Worker%2 == 1 {
-		o.TTL /= 6
-	}
 	return &OwnDuration{e, o, map[string]sighting{}}
 }
 
