@@ -31,7 +31,8 @@ const Seeds = 10
 // than that it holds may break; without Claims none may. t fails too where no run
 // under a nemesis meant anything.
 //
-// A run of 30 simulated seconds takes some tenths of a second.
+// A run is as long as the Defaults of the design say, or 30 simulated seconds, which
+// takes some tenths of a second.
 func Test(t T, d workload.Design, nemeses ...string) {
 	t.Helper()
 	spec, err := d.Resolve(workload.Spec{})

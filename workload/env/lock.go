@@ -17,8 +17,8 @@ type Lock interface {
 // Lease is a lock that was granted. What a design can do besides it says by
 // implementing Extender, Deadline, Notice or Fence too.
 type Lease interface {
-	// Token is what the server holds for this lease. Where a design is
-	// wrong it need not be unique.
+	// Token is what the server holds for this lease; "" if the server knows
+	// no owner. Where a design is wrong it need not be unique.
 	Token() string
 	// Release gives the lock back. ErrNotOwner: it was not ours any more.
 	Release(ctx context.Context) error
