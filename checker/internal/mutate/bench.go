@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Bounds of one stage of the tests of one mutant. Processor time tells a mutant
+// that hangs, however busy the machine is; the clock one that waits for ever.
+const (
+	processorSeconds = 120
+	clock            = 5 * time.Minute
+	memoryKiB        = 6 << 20
+)
+
+// bench compiles mutants and plays the tests against them.
+type bench struct {
+	dir     string
+	tmp     string
+	sources map[string]*source
+	stages  [][]string
+}
+
+// weave compiles the test binary with mutants 1, 2, … of a list. It answers which
+// of the list must be compiled alone: sums of constants or strings, mostly.
+func (b *bench) weave(some []mutant) (alone map[int]bool, err error) {
+	alone = map[int]bool{}
+	for {
+		of := map[string]map[int]mutant{}
+		for i, m := range some {
+			if !alone[i] {
+				if of[m.File] == nil {
+					of[m.File] = map[int]mutant{}
+				}
+				of[m.File][i+1] = m
+			}
+		}
+		text := map[string]string{filepath.Join(b.dir, "mutant_switches.go"): fmt.Sprintf(switches, filepath.Base(b.dir))}
+		for file, numbered := range of {
+			text[file] = b.sources[file].weave(numbered)
+		}
+		output, err := b.compile("woven", text)
+		if err == nil {
+			return alone, nil
+		}
+		before := len(alone)
+		for _, i := range culprits(output, text) {
+			alone[i] = true
+		}
+		if len(alone) == before {
+			return nil, fmt.Errorf("%w\n%s", err, output)
+		}
+	}
+}
+
+var (
+	compileError = regexp.MustCompile(`(?m)^([^\s:]+\.go):(\d+):`)
+	mutantNumber = regexp.MustCompile(`mutant(?:Is|Sum|Least)\((-?\d+)(?:, (-?\d+))?`)
+)
+
+// culprits are the mutants (by place in the list) in the lines that do not
+// compile.
+func culprits(output string, text map[string]string) []int {
+	var is []int
+	for _, at := range compileError.FindAllStringSubmatch(output, -1) {
+		for file, t := range text {
+			if filepath.Base(file) != filepath.Base(at[1]) {
+				continue
+			}
+			line, _ := strconv.Atoi(at[2])
+			for _, m := range mutantNumber.FindAllStringSubmatch(strings.Split(t, "\n")[line-1], -1) {
+				for _, digits := range m[1:] {
+					if id, err := strconv.Atoi(digits); err == nil && id > 0 {
+						is = append(is, id-1)
+					}
+				}
+			}
+		}
+	}
+	return is
+}
+
+// compile makes a test binary with files in place of, or beside, those in the work
+// tree. It answers what the compiler said.
+func (b *bench) compile(name string, text map[string]string) (string, error) {
+	replace := map[string]string{}
+	for _, file := range slices.Sorted(maps.Keys(text)) {
+		original, err := filepath.Abs(file)
+		if err != nil {
+			return "", err
+		}
+		replace[original] = filepath.Join(b.tmp, filepath.Base(file))
+		if err := os.WriteFile(replace[original], []byte(text[file]), 0o600); err != nil {
+			return "", err
+		}
+	}
+	list, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	overlay := filepath.Join(b.tmp, "overlay.json")
+	if err := os.WriteFile(overlay, list, 0o600); err != nil {
+		return "", err
+	}
+	build := exec.Command("go", "test", "-c", "-vet=off", "-gcflags=-e", "-overlay", overlay, "-o", filepath.Join(b.tmp, name), "./"+b.dir)
+	output, err := build.CombinedOutput()
+	return string(output), err
+}
+
+// play plays a stage of the tests with one mutant of the woven binary, by its
+// number there (0 is none), or compiled alone.
+func (b *bench) play(stage, id int, alone bool, m mutant) (result, error) {
+	name := "woven"
+	if alone {
+		name = "alone"
+		output, err := b.compile(name, map[string]string{m.File: b.sources[m.File].alone(m)})
+		if err != nil && compileError.MatchString(output) {
+			return result{mutant: m, Result: notCompiled}, nil
+		}
+		if err != nil {
+			return result{}, fmt.Errorf("%w\n%s", err, output)
+		}
+	}
+	start := time.Now()
+	outcome, by := b.run(name, id, b.stages[stage])
+	return result{mutant: m, Result: outcome, By: by, Seconds: time.Since(start).Seconds()}, nil
+}
+
+// run runs the tests once, in a process of bounded time and memory, and in a
+// folder of its own: tests keep what they find beside them.
+func (b *bench) run(name string, id int, flags []string) (outcome, by string) {
+	scratch := filepath.Join(b.tmp, "scratch")
+	here := filepath.Join(scratch, b.dir)
+	if err := os.MkdirAll(here, 0o755); err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(scratch)
+	ctx, cancel := context.WithTimeout(context.Background(), clock)
+	defer cancel()
+	limits := fmt.Sprintf(`ulimit -t %d; ulimit -v %d; exec "$0" "$@"`, processorSeconds, memoryKiB)
+	args := append([]string{"-c", limits, filepath.Join(b.tmp, name), "-test.failfast", "-test.timeout=0"}, flags...)
+	test := exec.CommandContext(ctx, "sh", args...)
+	test.Dir = here
+	test.Env = append(os.Environ(), "MUTANT="+strconv.Itoa(id), "TMPDIR="+scratch)
+	output, err := test.CombinedOutput()
+	switch {
+	case err == nil:
+		return survived, ""
+	case test.ProcessState != nil && !test.ProcessState.Exited(): // by a signal
+		return killedByTime, ""
+	}
+	return killedByTest, failure(string(output))
+}
+
+var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)|^(panic: .*|fatal error: .*)`)
+
+// failure is the first test that failed, or what the process died of.
+func failure(output string) string {
+	if m := failed.FindStringSubmatch(output); m != nil {
+		return m[1] + m[2]
+	}
+	return strings.TrimSpace(output)[:min(len(strings.TrimSpace(output)), 100)]
+}
