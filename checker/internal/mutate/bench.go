@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -132,19 +134,23 @@ func (b *bench) play(stage, id int, alone bool, m mutant) (result, error) {
 		}
 	}
 	start := time.Now()
-	outcome, by := b.run(name, id, b.stages[stage])
-	return result{mutant: m, Result: outcome, By: by, Seconds: time.Since(start).Seconds()}, nil
+	r, err := b.run(name, id, b.stages[stage])
+	r.mutant, r.Seconds = m, time.Since(start).Seconds()
+	return r, err
 }
 
 // run runs the tests once, in a process of bounded time and memory, and in a
 // folder of its own: tests keep what they find beside them.
-func (b *bench) run(name string, id int, flags []string) (outcome, by string) {
+func (b *bench) run(name string, id int, flags []string) (result, error) {
 	scratch := filepath.Join(b.tmp, "scratch")
 	here := filepath.Join(scratch, b.dir)
-	if err := os.MkdirAll(here, 0o755); err != nil {
-		panic(err)
-	}
 	defer os.RemoveAll(scratch)
+	if err := os.MkdirAll(here, 0o755); err != nil {
+		return result{}, err
+	}
+	if err := os.CopyFS(filepath.Join(here, "testdata"), os.DirFS(filepath.Join(b.dir, "testdata"))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return result{}, err
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), clock)
 	defer cancel()
 	limits := fmt.Sprintf(`ulimit -t %d; ulimit -v %d; exec "$0" "$@"`, processorSeconds, memoryKiB)
@@ -155,11 +161,11 @@ func (b *bench) run(name string, id int, flags []string) (outcome, by string) {
 	output, err := test.CombinedOutput()
 	switch {
 	case err == nil:
-		return survived, ""
+		return result{Result: survived}, nil
 	case test.ProcessState != nil && !test.ProcessState.Exited(): // by a signal
-		return killedByTime, ""
+		return result{Result: killedByTime}, nil
 	}
-	return killedByTest, failure(string(output))
+	return result{Result: killedByTest, By: failure(string(output))}, nil
 }
 
 var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)|^(panic: .*|fatal error: .*)`)

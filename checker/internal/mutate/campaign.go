@@ -75,8 +75,12 @@ func (c *campaign) try(tmp string, sources map[string]*source, known *results, s
 		return err
 	}
 	for stage := range c.stages {
-		if r, _ := b.play(stage, 0, false, mutant{}); r.Result != survived {
-			return fmt.Errorf("the tests fail without any mutation: %s", r.By)
+		r, err := b.play(stage, 0, false, mutant{})
+		if err == nil && r.Result != survived {
+			err = fmt.Errorf("the tests fail without any mutation: %s %s", r.Result, r.By)
+		}
+		if err != nil {
+			return err
 		}
 	}
 	for stage := range c.stages {
