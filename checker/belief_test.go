@@ -149,6 +149,14 @@ func TestBeliefsEndWithTheFirstOfWhatEndsThem(t *testing.T) {
 			tell(histories.LockSpec{Notice: true}).op(0, "acquire", "ok", 0, 2).mark(0, "lost", 30).op(0, "release", "fail", 40, 41),
 			[]string{"1: 2-30"},
 		},
+		"a late extend in the instant of the notice begins nothing": {
+			tell(lease).op(0, "acquire", "ok", 0, 2, until(100)).mark(0, "lost", 120).op(0, "extend", "ok", 120, 125, until(220)).op(0, "release", "ok", 180, 181),
+			[]string{"1: 2-100"},
+		},
+		"a release without a token ends the hold of its sell": {
+			tell(histories.LockSpec{TTL: 1000e6}).op(0, "acquire", "ok", 0, 2, parent(9)).op(0, "acquire", "ok", 5, 6, parent(8)).op(0, "release", "ok", 10, 11, parent(9)).op(0, "release", "ok", 20, 21, parent(8)),
+			[]string{"1: 2-10", "2: 6-20"},
+		},
 		"a notice about another key ends nothing": {
 			tell(histories.LockSpec{Notice: true}).op(0, "acquire", "ok", 0, 2).
 				mark(0, "lost", 30, func(e *histories.Event) { e.Key = "stock:sku-2" }).op(0, "release", "ok", 40, 41),
@@ -209,6 +217,16 @@ func TestWorkersOfOneHostDieTogether(t *testing.T) {
 	s.h.Header.Settings = map[string]string{"per-host": "4"}
 	if diff := gocmp.Diff([]string{"1: 2-30", "2: 52-70"}, holdsOf(s.history())); diff != "" {
 		t.Errorf("holds differ (-want +got):\n%s", diff)
+	}
+}
+
+func TestANumberOfWorkersThatIsNoneMeansOnePerHost(t *testing.T) {
+	for _, n := range []string{"", "0", "-3", "x", "9999999999"} {
+		s := tell(histories.LockSpec{}).op(1, "acquire", "ok", 0, 2).mark(histories.Nemesis, "kill", 30, targeting("worker-0")).op(1, "release", "ok", 40, 41)
+		s.h.Header.Settings = map[string]string{"per-host": n}
+		if diff := gocmp.Diff([]string{"1: 2-40"}, holdsOf(s.history())); diff != "" {
+			t.Errorf("%q: holds differ (-want +got):\n%s", n, diff)
+		}
 	}
 }
 

@@ -35,6 +35,10 @@ func TestWhyUnitsAreGone(t *testing.T) {
 			tell(none).op(0, "sell", "info", 0, -1, orderID("a")).mark(histories.Nemesis, "kill", 5, targeting("worker-0")).op(1, "sell", "info", 10, 20, orderID("b")),
 			4, CauseUnknown, "op 1",
 		},
+		"two were killed": {
+			tell(none).op(0, "sell", "info", 0, -1, orderID("a")).op(1, "sell", "info", 1, -1, orderID("b")).mark(histories.Nemesis, "kill", 5, targeting("worker-0", "worker-1")),
+			3, DiedHalfway, "in the midst of op 1, which has no order; 1 more sell ended like it",
+		},
 		"more is gone than they asked for": {
 			tell(none).op(0, "sell", "info", 0, -1, orderID("a")).mark(histories.Nemesis, "kill", 5, targeting("worker-0")),
 			3, CauseUnknown, "op 1",

@@ -41,6 +41,7 @@ func TestUnlockedWritesAtTheirEdges(t *testing.T) {
 		"a lock given back before":                                {base().op(1, "sell", "ok", 20, 23).op(1, "acquire", "ok", 20, 21, parent(5)).op(1, "release", "ok", 21, 22, parent(5)).op(1, "sell", "ok", 24, 27).op(1, "write", "ok", 25, 26, parent(8)), map[string]string{"unlocked-write": "9"}},
 		"a lock of the life before":                               {base().op(1, "acquire", "ok", 20, 21).mark(histories.Nemesis, "kill", 22, targeting("worker-1")).mark(histories.Nemesis, "start", 23, targeting("worker-1")).op(1, "sell", "ok", 24, 27).op(1, "write", "ok", 25, 26, parent(6)), map[string]string{"unlocked-write": "7"}},
 		"a lock of the sell around it":                            {base().op(1, "sell", "ok", 20, 30, onKey("cart")).op(1, "acquire", "ok", 21, 22, parent(5)).op(1, "sell", "ok", 23, 28, parent(5)).op(1, "write", "ok", 24, 25, parent(7)).op(1, "release", "ok", 28, 29, parent(5)), none},
+		"after an acquire of a sell that is not in the history":   {tell(histories.LockSpec{TTL: 1000e6}).op(2, "acquire", "ok", -10, -9, parent(99)).op(2, "release", "ok", -8, -7, parent(99)).sellUnder(0, 3, 0).op(1, "sell", "ok", 20, 30).op(1, "write", "ok", 22, 24, parent(7)), map[string]string{"unlocked-write": "8"}},
 		"another lock for every sell":                             {base().op(1, "sell", "ok", 20, 30).op(1, "acquire", "ok", 21, 22, parent(5), onKey("stock:c2")).op(1, "write", "ok", 23, 24, parent(5)).op(1, "release", "ok", 26, 27, parent(5), onKey("stock:c2")), none},
 		"others of another stock key have locks":                  {base().op(1, "sell", "ok", 20, 30, onKey("sku-2")).op(1, "write", "ok", 22, 24, parent(5), onKey("sku-2")), none},
 		"a lock that another process took for the sell around it": {base().op(1, "sell", "ok", 20, 30, onKey("cart")).op(2, "acquire", "ok", 21, 22, parent(5)).op(1, "sell", "ok", 23, 28, parent(5)).op(1, "write", "ok", 24, 25, parent(7)).op(2, "release", "ok", 28, 29, parent(5)), none},
@@ -107,6 +108,10 @@ func TestLostLeasesAtTheirEdges(t *testing.T) {
 		"a worker's clock was skewed":    {release(begin().mark(histories.Nemesis, "skew", 50, targeting("worker-0"), func(e *histories.Event) { e.Fault = &histories.Fault{F: "skew", Offset: 1} }).mark(histories.Nemesis, "heal", 90), 100, 102), none},
 		"an acquire in doubt came after": {release(begin().op(0, "acquire", "info", 50, 52, token("b")), 100, 102), none},
 		"another was granted it":         {release(begin().op(1, "acquire", "ok", 50, 52, token("b")), 100, 102), map[string]string{"double-hold": "1,2"}},
+		"a release that names no token":  {begin().op(0, "release", "fail", 100, 102, refused), lost("2")},
+		"a grant that has no token":      {tell(withLease).op(0, "acquire", "ok", 0, 2).op(0, "release", "fail", 100, 102, token("a"), refused), lost("2")},
+		"it asks for it again meanwhile": {release(begin().op(0, "acquire", "fail", 50, 52, failed("busy")), 100, 102), lost("3")},
+		"it could not connect before":    {release(begin().op(0, "release", "fail", 50, 52, token("a"), failed("could not connect")), 100, 102), lost("3")},
 		"no lease, no ttl":               {tell(histories.LockSpec{}).op(0, "acquire", "ok", 0, 2, token("a")).op(0, "release", "fail", 100, 102, token("a"), refused), map[string]string{"lock-not-linearizable": "1,2"}},
 	} {
 		t.Run(name, func(t *testing.T) {

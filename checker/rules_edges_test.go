@@ -25,6 +25,10 @@ func TestRulesAtTheEdgesOfTime(t *testing.T) {
 		return tell(lease).op(0, "acquire", "info", 0, 50, token("a")).op(1, "acquire", "ok", 1200, 1202, token("b")).
 			op(0, "release", "ok", release, release+2, token("a")).op(1, "release", "ok", 1900, 1902, token("b"))
 	}
+	landing := func(release int64) *story {
+		return tell(lease).op(0, "acquire", "info", 0, 50, token("a")).op(0, "acquire", "ok", 200, 202, token("b")).op(0, "release", "ok", release, release+1, token("b")).
+			op(1, "acquire", "ok", 700, 702, token("c")).op(0, "release", "ok", 800, 801, token("a")).op(1, "release", "ok", 900, 901, token("c"))
+	}
 	for name, c := range map[string]struct {
 		story *story
 		want  map[string]string
@@ -70,8 +74,10 @@ func TestRulesAtTheEdgesOfTime(t *testing.T) {
 		"stuck-lock: one of two waiters that had died": {
 			busyAt(tell(lease).op(1, "acquire", "ok", 0, 2, token("b")).op(0, "acquire", "info", 10, -1, token("a")).op(3, "acquire", "info", 11, -1, token("c")).mark(histories.Nemesis, "kill", 20, targeting("worker-0", "worker-3")).op(1, "release", "ok", 50, 51, token("b")), 2, 2100),
 			stuck},
-		"foreign-release: what an unknown acquire took may still be there": {ghost(1549), map[string]string{"lock-not-linearizable": "2,1,3,4"}},
-		"foreign-release: and may not any more":                            {ghost(1551), map[string]string{"foreign-release": "3"}},
+		"foreign-release: what an unknown acquire took may still be there":          {ghost(1549), map[string]string{"lock-not-linearizable": "2,1,3,4"}},
+		"foreign-release: and may not any more":                                     {ghost(1551), map[string]string{"foreign-release": "3"}},
+		"foreign-release: an unknown acquire may land as the next lock is released": {landing(550), map[string]string{"lock-not-linearizable": "4,1,5,6"}},
+		"foreign-release: and not any more":                                         {landing(551), map[string]string{"foreign-release": "5"}},
 		"foreign-release: after a failover the older lock may be on the old master": {
 			tell(withLease).op(0, "acquire", "ok", 0, 2, token("a"), until(500)).mark(histories.Nemesis, "promoted", 510, targeting("redis-2")).
 				op(1, "acquire", "ok", 520, 522, token("b"), until(1500)).op(0, "release", "ok", 600, 601, token("a")).op(1, "release", "ok", 700, 701, token("b")),
@@ -79,6 +85,13 @@ func TestRulesAtTheEdgesOfTime(t *testing.T) {
 		"foreign-release: without one it cannot be": {
 			tell(withLease).op(0, "acquire", "ok", 0, 2, token("a"), until(500)).
 				op(1, "acquire", "ok", 520, 522, token("b"), until(1500)).op(0, "release", "ok", 600, 601, token("a")).op(1, "release", "ok", 700, 701, token("b")),
+			map[string]string{"foreign-release": "3"}},
+		"stuck-lock: three answers that go on for just the bound": {
+			busyAt(busyAt(busyAt(busyAt(dies(), 1, 100), 2, 101), 1, 2102), 2, 2103).op(1, "acquire", "ok", 2200, 2202, token("b")).op(1, "release", "ok", 2210, 2211, token("b")), valid},
+		"stuck-lock: the first of three answers as it becomes free": {busyAt(busyAt(busyAt(dies(), 1, 2), 1, 2006), 2, 2007), stuck},
+		"foreign-release: a failover begins as it is answered": {
+			tell(withLease).op(0, "acquire", "ok", 0, 2, token("a"), until(500)).op(1, "acquire", "ok", 520, 522, token("b"), until(1500)).
+				op(0, "release", "ok", 600, 601, token("a")).mark(histories.Nemesis, "promoted", 601, targeting("redis-2")).op(1, "release", "ok", 700, 701, token("b")),
 			map[string]string{"foreign-release": "3"}},
 		"an ambush kills when its worker falls silent, not when it is laid": {
 			tell(histories.LockSpec{TTL: 5e9}).mark(histories.Nemesis, "crash", 0, targeting("worker-0"), ambush).op(0, "acquire", "ok", 1, 2, token("a")).op(1, "acquire", "ok", 50, 52, token("b")).

@@ -155,6 +155,21 @@ func TestWhatNeitherCheckDecidesIsUnknown(t *testing.T) {
 	}
 }
 
+func TestTheMethodTellsHowManyKeysEachCheckDecided(t *testing.T) {
+	replaceChecks(t, nil, nil, Valid)
+	exactLock = func(ops []*histories.Op, _ histories.LockSpec, _ func(*histories.Op) int64) (*contradiction, error) {
+		if ops[0].Key == "y" {
+			return nil, errors.New("beyond us")
+		}
+		return nil, nil
+	}
+	s := tell(histories.LockSpec{}).op(0, "acquire", "ok", 0, 1, onKey("x")).op(0, "acquire", "ok", 5, 6, onKey("y"))
+	r := s.check().Results[LockNotLinearizable.rank()]
+	if r.Method != "exact on 1 key, porcupine on 1" || r.Recheck != "porcupine agrees on 1 of 1 key" {
+		t.Errorf("%q, %q", r.Method, r.Recheck)
+	}
+}
+
 func TestPorcupineIsNotAskedAgainWithoutTime(t *testing.T) {
 	replaceChecks(t, nil, nil, Invalid)
 	v := Check(context.Background(), oneGrant().history(), Options{RecheckTime: -1})
