@@ -1,7 +1,6 @@
 package checker
 
 import (
-	"slices"
 	"sort"
 
 	"github.com/lockcheck/lockcheck/histories"
@@ -95,24 +94,12 @@ func (x *breakIndex) of(acquire *histories.Op) int64 {
 	return first
 }
 
-// broken gives the exact check what it must know of breaks: a grant may be gone
-// from the first one on that can have found it, and its release may then be
-// told "not the owner", though the lock has no lease.
-func (r *run) broken(k *keyed, locks []*histories.Op, end func(*histories.Op) int64) ([]*histories.Op, func(*histories.Op) int64) {
+// endOr is the end of a grant, or the first break that may have deleted it: from
+// then on it may be gone. What its worker is told afterwards, it is told by right.
+func (r *run) endOr(k *keyed, end func(*histories.Op) int64) func(*histories.Op) int64 {
 	x := r.breaksOf(k)
 	if len(x.all) == 0 {
-		return locks, end
+		return end
 	}
-	ops := slices.Clone(locks)
-	for i, op := range ops {
-		if !denies(op, r.spec) || op.F != histories.Release {
-			continue
-		}
-		if h := k.believed.last(op.Process, op.Call); h != nil && x.of(h.acquire) <= op.Return {
-			excused := *op
-			excused.Error = ""
-			ops[i] = &excused
-		}
-	}
-	return ops, func(acquire *histories.Op) int64 { return min(end(acquire), x.of(acquire)) }
+	return func(acquire *histories.Op) int64 { return min(end(acquire), x.of(acquire)) }
 }

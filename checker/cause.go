@@ -103,7 +103,7 @@ func (k *keyed) confirmed(h *hold, t int64) *histories.Op {
 		if op.Call > t {
 			break
 		}
-		if op.F == histories.Extend && op.Outcome == histories.OK && op.Process == h.worker() && op.Return > last.Return {
+		if op.F == histories.Extend && op.Outcome == histories.OK && op.Process == h.worker() && op.Return >= last.Return {
 			last = op
 		}
 	}

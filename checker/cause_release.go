@@ -100,7 +100,7 @@ func (r *run) whyLateDelete(k *keyed, a, b *hold) (Cause, string) {
 		if op.Call > a.from {
 			break
 		}
-		if op.F != histories.Release || op.Outcome != histories.OK || op.Process == a.worker() || op.Return <= a.from || op.Call > b.from {
+		if op.F != histories.Release || op.Outcome != histories.OK || op.Process == a.worker() || op.Return <= a.from {
 			continue
 		}
 		h := k.endedBy(op)
@@ -151,7 +151,7 @@ func (r *run) neverGranted(a, b *hold) *histories.Op {
 	if refused == nil || refused.Outcome != histories.Fail || refused.Error != histories.NotOwner || a.release == nil || a.release.Outcome != histories.OK {
 		return nil
 	}
-	if r.spec.TTL > 0 && refused.Return >= later(b.acquire.Call, r.spec.Lease(b.acquire)) || a.release.Return > refused.Call && a.release.Call < b.from {
+	if r.spec.TTL > 0 && refused.Return >= later(b.acquire.Call, r.spec.Lease(b.acquire)) {
 		return nil
 	}
 	return refused

@@ -114,6 +114,8 @@ func TestCausesAreToldWhereTheHistoryHasThem(t *testing.T) {
 		"lease": {twoHold(tell(histories.LockSpec{TTL: 300e6})), DoubleHold, LeaseRanOut, "lasted 300 ms"},
 		"lease, in a pause": {twoHold(tell(histories.LockSpec{TTL: 300e6})).mark(histories.Nemesis, "pause", 50, targeting("worker-0")).mark(histories.Nemesis, "resume", 500, targeting("worker-0")),
 			DoubleHold, LeaseRanOut, "worker-0 was paused from 0.050 s to 0.500 s"},
+		"renewal in the instant of the grant": {twoHold(tell(histories.LockSpec{TTL: 300e6})).op(0, "extend", "ok", 4, 4, token("a")),
+			DoubleHold, RenewalStopped, "renewed last at 0.004 s"},
 		"renewal": {twoHold(tell(histories.LockSpec{TTL: 300e6})).op(0, "extend", "ok", 60, 62, token("a")),
 			DoubleHold, RenewalStopped, "renewed last at 0.062 s"},
 		"renewals alone were paused": {twoHold(tell(histories.LockSpec{TTL: 300e6})).op(0, "extend", "ok", 60, 62, token("a")).mark(histories.Nemesis, "pause", 70, targeting("worker-0"), fault(histories.Fault{F: "pause", Step: "renewal"})),
@@ -131,8 +133,8 @@ func TestCausesAreToldWhereTheHistoryHasThem(t *testing.T) {
 		"a late delete that was done before the grant": {tell(histories.LockSpec{TTL: 300e6}).op(2, "acquire", "ok", 0, 1, token("c")).op(2, "release", "ok", 310, 320, token("c")).
 			op(0, "acquire", "ok", 315, 331, token("a")).op(1, "acquire", "ok", 421, 423, token("b")).op(0, "release", "fail", 500, 501, token("a"), failed("not the owner")),
 			DoubleHold, CauseUnknown, "no fault was in force"},
-		"an acquire under way since before the grant deletes nothing": {tell(histories.LockSpec{TTL: 500e6}).op(1, "acquire", "ok", -1000, -999, token("b0")).op(1, "release", "ok", -990, -989, token("b0")).
-			op(1, "acquire", "ok", 1, 406, token("b")).op(0, "acquire", "ok", 2, 4, token("a")).op(0, "release", "fail", 600, 601, token("a"), failed("not the owner")),
+		"an acquire under way since before the grant deletes nothing": {tell(histories.LockSpec{TTL: 500e6}).op(1, "acquire", "ok", 0, 1, token("b0")).op(1, "release", "ok", 10, 11, token("b0")).
+			op(1, "acquire", "ok", 1001, 1406, token("b")).op(0, "acquire", "ok", 1002, 1004, token("a")).op(0, "release", "fail", 1600, 1601, token("a"), failed("not the owner")),
 			DoubleHold, CauseUnknown, "no fault was in force"},
 		"a worker is frozen while a promotion is seen late": {twoHold(tell(open)).mark(histories.Nemesis, "pause", 350, targeting("worker-3")).mark(histories.Nemesis, "promoted", 500, targeting("redis-2")),
 			DoubleHold, CauseUnknown, ""},
@@ -147,7 +149,7 @@ func TestCausesAreToldWhereTheHistoryHasThem(t *testing.T) {
 		"a read after a write shows what was left before it": {tell(histories.LockSpec{None: true}).op(0, "sell", "ok", 0, 50, orderID("a"), left(0)).op(0, "write", "ok", 10, 11, parent(1)).op(0, "read", "ok", 40, 41, parent(1)).
 			op(1, "sell", "ok", 15, 60, orderID("b")).op(1, "read", "ok", 20, 21, parent(4), func(op *histories.Op) { op.Value = histories.N(1) }).op(1, "write", "ok", 30, 31, parent(4)),
 			Oversell, OldStock, "worker 1 was shown 1 at 0.021 s, although only 0 were left since 0.050 s"},
-		"the store lost a sale before the next one": {tell(histories.LockSpec{None: true}).op(0, "sell", "ok", 0, 50, orderID("a")).mark(histories.Nemesis, "kill", 60, targeting("redis-1")).mark(histories.Nemesis, "promoted", 70, targeting("redis-2")).op(1, "sell", "ok", 100, 150, orderID("b")),
+		"the store lost a sale before the next one": {tell(histories.LockSpec{None: true}).op(0, "sell", "ok", 0, 50, orderID("a")).mark(histories.Nemesis, "kill", 60, targeting("redis-1")).mark(histories.Nemesis, "promoted", 70, targeting("redis-2")).op(1, "sell", "ok", 40, 150, orderID("b")),
 			Oversell, LostAtFailover, "what the store knew was lost at failover"},
 		"two sells that tell of one unit": {stocked(5, tell(histories.LockSpec{None: true})).op(0, "sell", "ok", 0, 50, orderID("a"), left(3), ofUnits(2)).op(1, "sell", "ok", 10, 60, orderID("b"), left(2), ofUnits(2)),
 			StockNotLinearizable, NotAtomic, "sold at the same time"},

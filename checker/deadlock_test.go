@@ -78,6 +78,13 @@ func TestDeadlocksAtTheirEdges(t *testing.T) {
 	}
 }
 
+func TestALongHoldIsTold(t *testing.T) {
+	v := tell(histories.LockSpec{TTL: 9000e6, MaxHold: 500e6}).op(0, "acquire", "ok", 1000, 1002, token("a")).op(0, "release", "ok", 1602, 1603, token("a")).check()
+	if want := "worker 0 held stock:sku-1 for 600 ms, from 1.002 s to 1.602 s, longer than 500 ms"; len(v.Violations) != 1 || v.Violations[0].Summary != want {
+		t.Errorf("want %q:\n%s", want, told(v))
+	}
+}
+
 // Each edge of the rule about holds that are too long: nobody needs the lock for
 // longer than 500 ms here, and a lease lasts 400 ms unless it is renewed.
 func TestLongHoldsAtTheirEdges(t *testing.T) {

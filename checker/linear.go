@@ -35,7 +35,7 @@ var (
 )
 
 func (r *run) linearLock(ctx context.Context, k *keyed) {
-	locks, end := r.broken(k, exclusively(namedReleases(k)), beliefEnds(k.holds))
+	locks, end := exclusively(namedReleases(k)), r.endOr(k, beliefEnds(k.holds))
 	r.linear(ctx, k, linearity{
 		property: LockNotLinearizable,
 		ops:      len(locks),

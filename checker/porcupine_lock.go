@@ -249,7 +249,7 @@ func (m *lockModel) acquire(w lockWorld, act *lockAct) []any {
 		case other.Process != act.op.Process:
 			return nil
 		case m.spec.Reentrant:
-		case m.spec.TTL > 0 && has(w.aged, p):
+		case has(w.aged, p):
 		default:
 			return nil
 		}

@@ -143,6 +143,18 @@ func TestRulesAtTheirEdges(t *testing.T) {
 				op(1, "acquire", "fail", 1620, 1622, failed("busy")).op(1, "acquire", "ok", 1700, 1702, token("b")).op(1, "release", "ok", 1710, 1711, token("b")),
 			valid,
 		},
+		"stuck-lock: a server is killed, and all is healthy at last": {
+			tell(withLease).op(0, "acquire", "ok", 0, 2).op(0, "release", "ok", 5, 6).mark(histories.Nemesis, "kill", 10, targeting("redis-1")).mark(histories.Nemesis, "healthy", 20).op(1, "acquire", "fail", 2000, 2002, failed("busy")),
+			map[string]string{"stuck-lock": "1"},
+		},
+		"stuck-lock: a server is killed, and not healthy at last": {
+			tell(withLease).op(0, "acquire", "ok", 0, 2).op(0, "release", "ok", 5, 6).mark(histories.Nemesis, "kill", 10, targeting("redis-1")).mark(histories.Nemesis, "healthy", 20, func(e *histories.Event) { e.Error = "no answer" }).op(1, "acquire", "fail", 2000, 2002, failed("busy")),
+			map[string]string{"verdict": "unknown"},
+		},
+		"stuck-lock: of two that may have had it to one moment, the one that asked last": {
+			tell(withLease).op(0, "acquire", "ok", 0, 2, token("a")).op(0, "release", "info", 50, 100, token("a")).op(2, "acquire", "info", 60, 100, token("c")).op(1, "acquire", "fail", 2000, 2002, failed("busy")),
+			map[string]string{"stuck-lock": "3"},
+		},
 		"stuck-lock: one of two cut servers is healed": {
 			tell(withLease).op(0, "acquire", "ok", 0, 2).op(0, "release", "ok", 5, 6).mark(histories.Nemesis, "partition", 10, targeting("redis-1")).mark(histories.Nemesis, "partition", 11, targeting("redis-2")).
 				mark(histories.Nemesis, "heal", 20, targeting("redis-1")).op(1, "acquire", "fail", 2000, 2002, failed("busy")).mark(histories.Nemesis, "heal", 2010).op(1, "acquire", "ok", 2100, 2102).op(1, "release", "ok", 2110, 2111),
@@ -222,6 +234,10 @@ func TestRulesAtTheirEdges(t *testing.T) {
 		"lock-not-linearizable: a clean-up under an owner used again may end the lock that was held already": {
 			tell(histories.LockSpec{TTL: 5e9}).op(0, "acquire", "ok", 0, 2, token("w0#1")).op(0, "acquire", "info", 3, 1000).op(0, "release", "ok", 1001, 1002, token("w0#2")).op(0, "release", "fail", 1003, 1004, token("w0#1"), failed("not the owner")),
 			valid,
+		},
+		"lock-not-linearizable: a janitor deleted it, after another had been granted it": {
+			tell(histories.LockSpec{}).op(0, "acquire", "ok", 0, 2, token("a")).op(0, "release", "fail", 5, 20, token("a"), failed("not the owner")).op(2, "break", "ok", 15, 16, token("a")).op(1, "acquire", "ok", 7, 8, token("b")).op(1, "release", "ok", 9, 10, token("b")),
+			map[string]string{"lock-not-linearizable": "1,4,5"},
 		},
 		"lock-not-linearizable: a janitor had deleted it": {
 			tell(histories.LockSpec{}).op(0, "acquire", "ok", 0, 2, token("a")).op(2, "break", "ok", 10, 12, token("a")).op(0, "release", "fail", 20, 21, token("a"), failed("not the owner")).op(1, "release", "fail", 30, 31, token("b"), failed("not the owner")),

@@ -198,7 +198,7 @@ func (s *stockSweep) step(forcer *histories.Op, need int64) *contradiction {
 	if room < s.size {
 		return s.noRoom(forcer, room)
 	}
-	if s.wild && len(s.loose) == 0 && need != histories.Never {
+	if s.wild && len(s.loose) == 0 {
 		s.sold = min(need, s.sold+room) // unrecorded sells
 		return nil
 	}

@@ -54,6 +54,41 @@ func TestTheRootComesFirst(t *testing.T) {
 	}
 }
 
+// That no order fits is known when the last of the operations is there.
+func TestWhatIsKnownLaterComesLater(t *testing.T) {
+	s := tell(histories.LockSpec{}).op(0, "acquire", "ok", 0, 2, token("a")).op(1, "sell", "ok", 10, 11).op(0, "release", "fail", 100, 101, token("a"), failed("not the owner"))
+	v := s.check()
+	var got []Property
+	for _, x := range v.Violations {
+		got = append(got, x.Property)
+	}
+	if diff := cmp.Diff([]Property{Oversell, StockNotLinearizable, LockNotLinearizable}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s%s", diff, told(v))
+	}
+}
+
+// A violation names some operations, never thousands.
+func TestAViolationNamesSomeOperations(t *testing.T) {
+	twice := tell(histories.LockSpec{None: true})
+	for i := range int64(25) {
+		twice.op(0, "sell", "ok", 10*i, 10*i+1, orderID("a"))
+	}
+	twice.h.Header.Initial = 100
+	v := twice.check().First()
+	if v.Property != DuplicateOrder || len(v.Ops) != maxCulprits || v.To != (10*maxCulprits-9)*ms {
+		t.Errorf("%+v", v)
+	}
+	sizes := tell(histories.LockSpec{None: true})
+	for i := range int64(25) {
+		sizes.op(0, "sell", "ok", 10*i, 10*i+1, ofUnits(1+i%3))
+	}
+	sizes.op(0, "restock", "ok", 300, 301, ofUnits(5)).op(0, "read", "ok", 310, 311, func(op *histories.Op) { op.Value = histories.N(77) })
+	sizes.h.Header.Initial = 100
+	if v = sizes.check().First(); v.Property != StockNotLinearizable || len(v.Evidence) != maxCulprits+1 {
+		t.Errorf("%d operations: %+v", len(v.Evidence), v)
+	}
+}
+
 func TestLevelsAreJudgedApart(t *testing.T) {
 	v := Check(context.Background(), readCorpus(t, "incidents/35-old-snapshot.jsonl"), Options{})
 	want := map[Level]Outcome{LockLevel: Valid, UseLevel: Valid, BusinessLevel: Invalid}

@@ -71,9 +71,13 @@ func TestZombieTimeByFault(t *testing.T) {
 	s := tell(histories.LockSpec{TTL: 5000e6}).busy(1, 0).busy(1, 12).op(0, "acquire", "ok", 20, 22).
 		mark(histories.Nemesis, "kill", 30, targeting("worker-0")).busy(1, 40).busy(1, 142).
 		mark(histories.Nemesis, "kill", 200, targeting("redis-1")).mark(histories.Nemesis, "start", 210, targeting("redis-1")).busy(1, 220).busy(1, 252)
+	s.mark(histories.Nemesis, "partition", 300, func(e *histories.Event) {
+		e.Fault = &histories.Fault{From: []string{"worker-1"}, To: []string{"locks"}}
+	}).mark(histories.Nemesis, "heal", 310).busy(1, 320).busy(1, 342).
+		mark(histories.Nemesis, "failover", 400).busy(1, 410).busy(1, 427)
 	want := &Zombie{
-		Longest: 100 * ms, Total: 140 * ms, Stretches: 3, Key: "stock:sku-1", From: 42 * ms, To: 142 * ms,
-		After: []ZombieAfter{{"kill worker-0", 100 * ms, 100 * ms, 1}, {"kill redis-1", 30 * ms, 30 * ms, 1}, {"", 10 * ms, 10 * ms, 1}},
+		Longest: 100 * ms, Total: 175 * ms, Stretches: 5, Key: "stock:sku-1", From: 42 * ms, To: 142 * ms,
+		After: []ZombieAfter{{"kill worker-0", 100 * ms, 100 * ms, 1}, {"kill redis-1", 30 * ms, 30 * ms, 1}, {"partition worker-1, locks", 20 * ms, 20 * ms, 1}, {"failover", 15 * ms, 15 * ms, 1}, {"", 10 * ms, 10 * ms, 1}},
 	}
 	if diff := cmp.Diff(want, s.check().Zombie); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -21,7 +21,7 @@ import (
 // that hangs, however busy the machine is; the clock one that waits for ever.
 const (
 	processorSeconds = 120
-	clock            = 5 * time.Minute
+	clock            = 30 * time.Minute
 	memoryKiB        = 6 << 20
 )
 
@@ -137,6 +137,15 @@ func (b *bench) play(stage, id int, alone bool, m mutant) (result, error) {
 	r, err := b.run(name, id, b.stages[stage])
 	r.mutant, r.Seconds = m, time.Since(start).Seconds()
 	return r, err
+}
+
+// sound fails if a stage of the tests kills what is no mutant.
+func (b *bench) sound(stage int) error {
+	r, err := b.play(stage, 0, false, mutant{})
+	if err == nil && r.Result != survived {
+		err = fmt.Errorf("the tests fail without any mutation: %s %s", r.Result, r.By)
+	}
+	return err
 }
 
 // run runs the tests once, in a process of bounded time and memory, and in a

@@ -75,19 +75,17 @@ func (c *campaign) try(tmp string, sources map[string]*source, known *results, s
 		return err
 	}
 	for stage := range c.stages {
-		r, err := b.play(stage, 0, false, mutant{})
-		if err == nil && r.Result != survived {
-			err = fmt.Errorf("the tests fail without any mutation: %s %s", r.Result, r.By)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	for stage := range c.stages {
+		sound := false
 		for i, m := range some {
 			before := known.of[m.key()]
 			if r := before.Result; stage > 0 && r != passed(stage-1) {
 				continue
+			}
+			if !sound {
+				if err := b.sound(stage); err != nil {
+					return err
+				}
+				sound = true
 			}
 			r, err := b.play(stage, i+1, alone[i], m)
 			if err != nil {
