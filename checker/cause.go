@@ -63,7 +63,7 @@ func (r *run) holderCut(k *keyed, a, b *hold) *fault {
 		}
 	}
 	return r.find(histories.Kill, a.from, b.from, func(f *fault) bool {
-		return f.from >= a.from && cutsConnections(f.event) && f.hitsWorker(r, a.worker())
+		return f.from >= a.from && kind(f.event).Hits == histories.HitsConnections && f.hitsWorker(r, a.worker())
 	})
 }
 
@@ -124,7 +124,7 @@ func (r *run) whyLeaseEnded(k *keyed, h *hold, t int64) (Cause, string) {
 // or renewed last.
 func (r *run) renewalCause(k *keyed, p histories.Process, from, to int64) Cause {
 	pause := r.pauseOf(p, from, to)
-	if pause != nil && (pause.event.Fault == nil || pause.event.Fault.Step != "renewal") {
+	if pause != nil && (pause.event.Fault == nil || pause.event.Fault.Step != histories.StepRenewal) {
 		return LeaseRanOut
 	}
 	renewed := false
@@ -168,9 +168,11 @@ func (r *run) pauseOf(p histories.Process, from, to int64) *fault {
 
 // hitsWorker reports whether a fault hits a worker by name.
 func (f *fault) hitsWorker(r *run, p histories.Process) bool {
+	k := kind(f.event)
+	part := k.Hits == histories.HitsWorkers && !k.Step // of a worker; other faults hit its process
 	hit := func(name string) bool {
-		host, ok := workerNumber(name)
-		return ok && host == r.host(p)
+		n, ok := workerNumber(name)
+		return ok && (n == p || !part && r.host(n) == r.host(p))
 	}
 	if f.event.Fault != nil && (slices.ContainsFunc(f.event.Fault.From, hit) || slices.ContainsFunc(f.event.Fault.To, hit)) {
 		return true
@@ -181,10 +183,10 @@ func (f *fault) hitsWorker(r *run, p histories.Process) bool {
 // splitsWorkers reports whether a cut has workers, but not all of them, on one side.
 func splitsWorkers(f *fault) bool {
 	if f.event.Fault == nil {
-		return slices.ContainsFunc(f.event.Targets, isWorker)
+		return slices.ContainsFunc(f.event.Targets, histories.IsWorker)
 	}
 	some := func(names []string) bool {
-		return slices.ContainsFunc(names, func(name string) bool { return isWorker(name) && name != "workers" })
+		return slices.ContainsFunc(names, func(name string) bool { return histories.IsWorker(name) && name != histories.RoleWorkers })
 	}
 	return some(f.event.Fault.From) || some(f.event.Fault.To)
 }

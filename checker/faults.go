@@ -4,66 +4,43 @@ import (
 	"cmp"
 	"slices"
 	"sort"
-	"strings"
 
 	"github.com/lockcheck/lockcheck/histories"
 )
 
 // fault is one fault as a span of time: from the moment before it was
-// injected until it was seen to be undone. Faults that do not last (a
-// worker's death, an eviction) have no length.
+// injected until it was seen to be undone. Faults that do not last (an eviction)
+// have no length, and neither has a worker's death: it is replaced, not healed.
 type fault struct {
 	mark     int // index into History.Marks
 	event    *histories.Event
 	from, to int64 // to is Never if nothing undid it
 	server   bool  // it hits servers or links, not workers alone
+	lasts    bool
 }
 
-// lasts reports whether a fault is in force until something undoes it.
-func lasts(m *histories.Event) bool {
-	switch m.F {
-	case histories.Pause, histories.Partition, histories.Delay:
-		return true
-	case histories.Loss:
-		return !losesReply(m)
-	case histories.Skew:
-		return m.Fault == nil || m.Fault.Offset != 0 || m.Fault.Drift != 0
-	case histories.Kill:
-		// A worker that was killed is replaced, not healed; a connection is
-		// made anew.
-		return hitsServer(m)
+// faultSpans are the faults of a run, and the marks that tell of a promotion.
+func faultSpans(marks []histories.Event) (faults []fault, roles []int) {
+	for _, s := range histories.FaultSpans(marks) {
+		f := fault{s.Mark, &marks[s.Mark], s.From, s.To, s.Servers, s.Lasts}
+		if s.Kind.Ends == histories.Start && !s.Servers {
+			f.to, f.lasts = f.from, false
+		}
+		faults = append(faults, f)
 	}
-	return false
-}
-
-// cutsConnections reports whether connections were killed, and not who had
-// them.
-func cutsConnections(m *histories.Event) bool {
-	return m.F == histories.Kill && m.Fault != nil && m.Fault.Mode == "connection"
-}
-
-func isFault(m *histories.Event) bool {
-	if ambush(m) && len(m.Targets) == 0 {
-		return false // no worker ever came to that step
+	for i := range marks {
+		if m := &marks[i]; m.F == histories.Promoted {
+			roles = append(roles, i)
+		}
 	}
-	switch m.F {
-	case histories.Kill, histories.Pause, histories.Partition, histories.Loss, histories.Skew,
-		histories.Failover, histories.Evict, histories.Delay, histories.Crash:
-		return m.Process == histories.Nemesis
-	}
-	return false
+	return faults, roles
 }
 
-// ambush reports whether m lies in wait for a worker at a step: its time is
-// that of the laying, its targets are whom it caught.
-func ambush(m *histories.Event) bool {
-	return (m.F == histories.Crash || m.F == histories.Loss) && m.Fault != nil && m.Fault.Step != ""
-}
-
-// losesReply reports whether one reply to one worker got lost: that hurts no
-// server and no link.
-func losesReply(m *histories.Event) bool {
-	return m.F == histories.Loss && m.Fault != nil && m.Fault.Step != ""
+// kind is the kind of fault that a mark tells of; the zero Kind if it tells of
+// none.
+func kind(m *histories.Event) histories.Kind {
+	k, _ := m.Kind()
+	return k
 }
 
 // faultTimes are the faults of a run, and what is asked of them often.
@@ -85,7 +62,7 @@ func readFaults(marks []histories.Event) faultTimes {
 	t := faultTimes{hurt: histories.Never, skewed: histories.Never, split: histories.Never}
 	t.faults, t.roles = faultSpans(marks)
 	for _, f := range t.faults {
-		if lasts(f.event) {
+		if f.lasts {
 			t.slow = withLasting(t.slow, f.from, f.to)
 		}
 		if f.server {
@@ -125,7 +102,7 @@ func readFaults(marks []histories.Event) faultTimes {
 func mends(m *histories.Event) bool {
 	switch m.F {
 	case histories.Start, histories.Resume:
-		return hitsServer(m)
+		return m.HitsServers()
 	}
 	return m.F == histories.Promoted || m.F == histories.Heal
 }
@@ -138,29 +115,6 @@ func (t *faultTimes) calmSince(at int64) int64 {
 		return 0
 	}
 	return t.calm[i-1].to
-}
-
-// hitsServer reports whether a fault concerns servers or their links.
-func hitsServer(m *histories.Event) bool {
-	switch m.F {
-	case histories.Loss:
-		return !losesReply(m)
-	case histories.Partition, histories.Failover, histories.Evict:
-		return true
-	case histories.Delay, histories.Crash:
-		return false
-	case histories.Kill:
-		if cutsConnections(m) {
-			return false // the server itself goes on, with all that it knows
-		}
-	}
-	return slices.ContainsFunc(m.Targets, func(name string) bool { return !isWorker(name) })
-}
-
-// isWorker reports whether a target is a worker, or a role that stands for
-// workers.
-func isWorker(name string) bool {
-	return strings.HasPrefix(name, "worker") || strings.HasSuffix(name, "workers") || name == "holder"
 }
 
 // maxFaults bounds the faults that one violation names.

@@ -29,7 +29,7 @@ func (r *run) meaning(c Counts) lack {
 		return lack{}
 	}
 	for i := range r.h.Marks {
-		if m := &r.h.Marks[i]; isFault(m) && m.Error != "" {
+		if m := &r.h.Marks[i]; m.IsFault() && m.Error != "" {
 			return lack{sprintf("the fault %s of %s at %s could not be injected: %s", m.F, targets(m), moment(m.Time), m.Error), adviseVariant}
 		}
 	}

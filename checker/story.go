@@ -16,7 +16,7 @@ func faultStory(f *fault) string {
 	at := moment(m.Time)
 	switch m.F {
 	case histories.Kill, histories.Crash:
-		if cutsConnections(m) {
+		if kind(m).Hits == histories.HitsConnections {
 			whose := ""
 			if len(m.Fault.To) > 0 {
 				whose = " of " + few(m.Fault.To)
@@ -42,7 +42,7 @@ func faultStory(f *fault) string {
 	case histories.Evict:
 		return sprintf("%s threw keys away at %s", targets(m), at)
 	case histories.Partition, histories.Loss:
-		if losesReply(m) {
+		if kind(m).Step {
 			return sprintf("a reply to the %s of %s got lost at %s", m.Fault.Step, targets(m), at)
 		}
 		what := "were cut off"
@@ -61,7 +61,7 @@ func faultStory(f *fault) string {
 // effect when its worker fell silent.
 func (r *run) pauseStory(f *fault, p histories.Process) string {
 	m := f.event
-	if m.Fault == nil || m.Fault.Step == "" || m.Fault.Step == "renewal" {
+	if m.Fault == nil || m.Fault.Step == "" || m.Fault.Step == histories.StepRenewal {
 		return faultStory(f)
 	}
 	from := max(m.Time, r.lastWord(r.host(p), m.Time, f.to))

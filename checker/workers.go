@@ -3,7 +3,6 @@ package checker
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/lockcheck/lockcheck/histories"
 )
@@ -54,7 +53,7 @@ func (r *run) killed(m *histories.Event) {
 			continue
 		}
 		at := m.Time
-		if ambush(m) {
+		if kind(m).Later {
 			at = max(at, r.lastWord(host, at, firstFrom(r.births[host], at+1)))
 		}
 		r.deaths[host] = append(r.deaths[host], at)
@@ -123,7 +122,6 @@ func (r *run) ended(op *histories.Op) int64 {
 
 // workerNumber reads "worker-4". Other names have none.
 func workerNumber(name string) (histories.Process, bool) {
-	digits, ok := strings.CutPrefix(name, "worker-")
-	n, err := strconv.ParseInt(digits, 10, 32)
-	return histories.Process(n), ok && err == nil && n >= 0
+	n, ok := histories.WorkerNumber(name)
+	return histories.Process(n), ok
 }

@@ -14,9 +14,7 @@ package cluster
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"strings"
 	"time"
 
 	"github.com/lockcheck/lockcheck/histories"
@@ -43,8 +41,8 @@ type Options struct {
 
 // Effect is what injecting a fault did.
 type Effect struct {
-	Targets []string // roles resolved to names
-	Proof   string   // what showed that it bit: "redis-1 does not answer PING (timeout)"
+	Targets []string // roles resolved to names; of worker processes those of all their workers
+	Proof   string   // what showed that it took effect: "redis-1 does not answer PING (timeout)"
 	// At is when a worker came to the step at which it was paused; 0 for
 	// faults that wait for nobody.
 	At time.Duration
@@ -52,9 +50,6 @@ type Effect struct {
 
 // ErrUnavailable says that this cluster cannot have that fault, and why.
 var ErrUnavailable = errors.New("fault not available here")
-
-// ErrDelayStep refuses a delay that does not say of what.
-var ErrDelayStep = fmt.Errorf("%w: a delay needs a step, such as \"commit\"", ErrUnavailable)
 
 // Cluster is one set of servers and workers for the length of one cell.
 // Hosts of workers are named worker-0, worker-1, … by their first worker.
@@ -88,11 +83,8 @@ type Cluster interface {
 	SetPhase(env.Phase)
 	AwaitWorkers(ctx context.Context, limit time.Duration) (killed []string, err error)
 
-	// Inject does a fault and looks whether it bit. Roles in the fault are
-	// resolved: "master", "old-master" (the last one that was hit),
-	// "replicas", "sentinels", "workers", parts of them (see Part), "stock",
-	// "sql", "locks" (every node of the lock service), "key:K" (the server
-	// that has key K).
+	// Inject does a fault and looks whether it took effect. What that means is
+	// the same on every cluster: package cluster/inject.
 	// ErrUnavailable: this cluster cannot have it.
 	Inject(ctx context.Context, f histories.Fault) (Effect, error)
 	// Heal undoes every fault: starts, resumes, reconnects, sets clocks right.
@@ -117,25 +109,4 @@ type Provider interface {
 	Cell(ctx context.Context, o Options) (Cluster, error)
 	// Close removes everything that the provider made. ctx bounds it.
 	Close(ctx context.Context) error
-}
-
-// HostName is the name of the host whose first worker has that number.
-func HostName(worker int) string { return fmt.Sprintf("worker-%d", worker) }
-
-// Part is what a role means of all who have it: "one-replica" and
-// "one-sentinel" the first, "half-workers" the first half (of an odd number the
-// larger), "other-replicas", "other-sentinels" and "other-workers" the rest;
-// a role without such a word means all.
-func Part[T any](role string, all []T) []T {
-	n := min(1, len(all))
-	if strings.HasSuffix(role, "workers") {
-		n = (len(all) + 1) / 2
-	}
-	switch before, _, _ := strings.Cut(role, "-"); before {
-	case "one", "half":
-		return all[:n]
-	case "other":
-		return all[n:]
-	}
-	return all
 }

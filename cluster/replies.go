@@ -24,5 +24,5 @@ func Tells(f, command string, reply any) bool {
 // LostReply is the proof that a reply got lost.
 func LostReply(worker int, f string, reply any) string {
 	text := fmt.Sprint(reply)
-	return fmt.Sprintf("%s never got the reply %q to its %s", HostName(worker), text[:min(len(text), 20)], f)
+	return fmt.Sprintf("%s never got the reply %q to its %s", histories.WorkerName(worker), text[:min(len(text), 20)], f)
 }

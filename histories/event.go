@@ -35,7 +35,7 @@ const (
 	Info   Type = "info"   // nobody knows whether it had; also: a note
 )
 
-// The functions f that workers and the auditor perform. DESIGN §4.
+// The functions f that workers and the auditor perform.
 const (
 	Acquire = "acquire" // ok: token, perhaps fence and until
 	Extend  = "extend"  // renewal; ok moves until
@@ -50,28 +50,17 @@ const (
 	Audit   = "audit"   // stock and orders as the store has them, at the end
 )
 
-// The functions f of process nemesis. Each is one event of type info. The
-// first group are faults that a nemesis injects, the second group is what
-// the cluster was seen to do by itself.
+// What the cluster was seen to do by itself, and the phases of the run: marks of
+// process nemesis, of type info, like the faults that it injects (see Kinds).
 const (
-	Kill      = "kill"      // SIGKILL a node or a worker
-	Start     = "start"     // start a killed node again
-	Pause     = "pause"     // freeze a node or a worker
-	Resume    = "resume"    // let it go on
-	Partition = "partition" // cut links
-	Loss      = "loss"      // drop a share of packets, or all replies
-	Skew      = "skew"      // jump or drift a wall clock
-	Failover  = "failover"  // ask Sentinel for a manual failover (switchover)
-	Evict     = "evict"     // memory pressure: a node throws keys away
-	Delay     = "delay"     // slow a step down (COMMIT)
-	Crash     = "crash"     // kill a worker between two steps
-	Heal      = "heal"      // undo partitions, losses, skews, delays
-
 	Promoted = "promoted" // a replica became master
 	Demoted  = "demoted"  // an old master became replica
 	Healthy  = "healthy"  // the cluster was checked to be well
 	Phase    = "phase"    // the run entered a phase: Note says which
 )
+
+// PhaseFinal is the phase of the last attempts: by then every fault is healed.
+const PhaseFinal = "final"
 
 // Modes of an acquire, for locks that several readers may hold at once.
 const (
@@ -84,19 +73,10 @@ var functions = [...]string{Acquire, Extend, Release, Break, Lost, Sell, Read, W
 
 // marks are the functions of process nemesis. What stands in no list cannot
 // be read back.
-var marks = [...]string{
-	Kill, Start, Pause, Resume, Partition, Loss, Skew, Failover, Evict, Delay, Crash, Heal,
-	Promoted, Demoted, Healthy, Phase,
-}
+var marks = slices.Concat(Faults(), []string{Promoted, Demoted, Healthy, Phase})
 
 // Functions are the f of workers, of the auditor and of the nemesis.
-func Functions() []string { return slices.Concat(functions[:], marks[:]) }
-
-// The steps of a pause that stop a part of a worker only.
-const (
-	StepRenewal = "renewal" // what it does periodically, and nothing else
-	StepWork    = "work"    // its work; what it does periodically goes on
-)
+func Functions() []string { return slices.Concat(functions[:], marks) }
 
 // Reasons a sell fails with, as its Error.
 const (
@@ -243,26 +223,4 @@ type Event struct {
 type Order struct {
 	ID  string `json:"order"`
 	Qty int64  `json:"qty"`
-}
-
-// Fault is one thing done to a cluster, as data: schedules are lists of
-// them, clusters inject them, histories record them.
-//
-// Targets are names of nodes ("redis-1"), of workers ("worker-3"), or roles
-// that are resolved when the fault is injected ("master", "replicas",
-// "one-sentinel", "half-workers", "stock", "holder", …).
-type Fault struct {
-	F       string   `json:"f"`
-	Targets []string `json:"targets,omitempty"`
-
-	From   []string `json:"from,omitempty"`    // partition, loss: cut every link between a member of From …
-	To     []string `json:"to,omitempty"`      // … and a member of To
-	OneWay bool     `json:"one-way,omitempty"` // only what From sends to To is lost
-
-	Offset time.Duration `json:"offset,omitempty"` // skew: jump the wall clock by this (ns)
-	Drift  float64       `json:"drift,omitempty"`  // skew: run fast by this share (0.01: 1 %)
-	Rate   float64       `json:"rate,omitempty"`   // loss: share of packets dropped, 1 = all
-	For    time.Duration `json:"for,omitempty"`    // delay: how long a step takes longer (ns)
-	Step   string        `json:"step,omitempty"`   // crash, delay, pause: the step concerned ("commit", "renewal", "work", …); loss: the operation whose reply gets lost, once
-	Mode   string        `json:"mode,omitempty"`   // kill: "process" (peers see a reset), "host" (silence, default) or "connection" (of clients, with To of these only); start: "keep" (what persistence kept, default) or "empty"
 }

@@ -110,7 +110,7 @@ func (e *Event) mark(seen fields) error {
 	switch {
 	case forms[e.F] != form{} || e.F == Audit || e.F == Lost:
 		return wrong("%s by process \"nemesis\": it only injects and sees faults", e.F)
-	case !slices.Contains(marks[:], e.F):
+	case !slices.Contains(marks, e.F):
 		return e.unknownF()
 	case e.Type != Info:
 		return wrong("%s of %s: events of the nemesis are info", e.Type, e.F)
@@ -133,7 +133,7 @@ func (e *Event) only(seen, may fields) error {
 }
 
 func (e *Event) unknownF() error {
-	known := marks[:]
+	known := marks
 	if e.Process >= 0 {
 		known = functions[:]
 	}

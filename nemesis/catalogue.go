@@ -28,8 +28,8 @@ var Catalogue = []Nemesis{
 		Summary: "SIGKILL a server at a random moment, start it again seconds later",
 		Needs:   needServer,
 		Variants: []Variant{
-			{Name: "kill-process", Summary: "its peers see their connections reset; back 1 to 4 s later", Plan: killServer("process")},
-			{Name: "kill-host", Summary: "its peers hear nothing, as after a power cut; back 1 to 4 s later", Plan: killServer("host")},
+			{Name: "kill-process", Summary: "its peers see their connections reset; back 1 to 4 s later", Plan: killServer(histories.ModeProcess)},
+			{Name: "kill-host", Summary: "its peers hear nothing, as after a power cut; back 1 to 4 s later", Plan: killServer(histories.ModeHost)},
 		},
 	},
 	{

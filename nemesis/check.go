@@ -3,21 +3,11 @@ package nemesis
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/lockcheck/lockcheck/histories"
 )
-
-// operations are those whose reply a loss can wait for.
-var operations = []string{histories.Acquire, histories.Extend, histories.Release, histories.Write}
-
-// modes are the ways in which a fault can be done.
-var modes = map[string][]string{
-	histories.Kill:  {"process", "host", "connection"},
-	histories.Start: {"keep", "empty"},
-}
 
 // Check finds what of a schedule a run with these parameters could not play, or
 // not as it says: targets and steps that it does not have. Its errors name the
@@ -47,7 +37,10 @@ func marked(f []string) bool {
 // worker by then.
 func (p Params) playable(s Step, caught bool) error {
 	f := s.Fault
-	for _, name := range slices.Concat(f.Targets, f.From, f.To) {
+	if err := f.Check(); err != nil {
+		return err
+	}
+	for _, name := range f.Names() {
 		if err := p.known(name, caught); err != nil {
 			return fmt.Errorf("%s: %w", f.F, err)
 		}
@@ -55,13 +48,10 @@ func (p Params) playable(s Step, caught bool) error {
 	if s.On != nil && s.On.Worker != nil && *s.On.Worker >= p.Workers {
 		return fmt.Errorf("waits for worker %d: there are %d", *s.On.Worker, p.Workers)
 	}
-	if f.Mode != "" && !slices.Contains(modes[f.F], f.Mode) {
-		return fmt.Errorf("%s has no mode %q; it has %q", f.F, f.Mode, modes[f.F])
+	if f.F == histories.Loss {
+		return nil // an operation, which every design has
 	}
 	places := slices.Concat(p.Places, []string{histories.StepRenewal, histories.StepWork})
-	if f.F == histories.Loss {
-		places = operations
-	}
 	if f.Step != "" && !slices.Contains(places, f.Step) {
 		return fmt.Errorf("%s: there is no step %q here; there are %s", f.F, f.Step, strings.Join(places, ", "))
 	}
@@ -70,28 +60,24 @@ func (p Params) playable(s Step, caught bool) error {
 
 // known says why there is nobody of that name.
 func (p Params) known(name string, caught bool) error {
-	has := slices.Contains(p.Nodes, name) || slices.Contains(p.Nodes, name+"-1")
-	switch name {
-	case Holder, KeyMaster:
+	has := false
+	switch histories.RoleOf(name).Of {
+	case histories.OfCaught:
 		if !caught {
 			return fmt.Errorf("%q is whom a trigger caught, and no step up to here waits for what a worker does", name)
 		}
-		has = name == Holder || p.Servers > 0
-	case "master", "old-master", "locks":
+		has = name == histories.RoleHolder || p.Servers > 0
+	case histories.OfMasters, histories.OfOldMaster, histories.OfLocks:
 		has = p.Servers > 0
-	case "replicas", "one-replica", "other-replicas":
+	case histories.OfReplicas:
 		has = p.Replicas
-	case "sentinels", "one-sentinel", "other-sentinels":
+	case histories.OfSentinels:
 		has = p.Sentinels
-	case "workers", "half-workers", "other-workers":
+	case histories.OfWorkers:
 		has = true
-	}
-	if digits, ok := strings.CutPrefix(name, "worker-"); ok {
-		n, err := strconv.Atoi(digits)
-		has = err == nil && n >= 0 && n < p.Workers
-	}
-	if strings.HasPrefix(name, "key:") {
-		has = p.Servers > 0
+	default:
+		n, worker := histories.WorkerNumber(name)
+		has = worker && n < p.Workers || slices.Contains(p.Nodes, name) || slices.Contains(p.Nodes, name+"-1")
 	}
 	if !has {
 		return fmt.Errorf("there is no %q here; there are workers 0 to %d and %s", name, p.Workers-1, strings.Join(p.Nodes, ", "))
@@ -109,7 +95,7 @@ func (s Schedule) Within(limit time.Duration, workers int) Schedule {
 			continue
 		}
 		e.Steps = slices.DeleteFunc(slices.Clone(e.Steps), func(step Step) bool {
-			return slices.ContainsFunc(slices.Concat(step.Fault.Targets, step.Fault.From, step.Fault.To), func(name string) bool {
+			return slices.ContainsFunc(step.Fault.Names(), func(name string) bool {
 				return strings.HasPrefix(name, "worker-") && p.known(name, true) != nil
 			})
 		})

@@ -27,10 +27,10 @@ func TestSchedulesThatARunCannotPlayAreRefusedWithTheirPlace(t *testing.T) {
 		"a worker":           {kill("worker-3"), kill("worker-4"), `there is no "worker-4" here; there are workers 0 to 3`},
 		"a word":             {kill("replicas"), kill("slaves"), `there is no "slaves" here`},
 		"the other end":      {cutOffOf("locks", "half-workers"), cutOffOf("locks", "queue"), `there is no "queue" here`},
-		"whom nobody caught": {on(grant, histories.Fault{F: histories.Kill, Targets: []string{Holder}}), kill(Holder), `"holder" is whom a trigger caught`},
+		"whom nobody caught": {on(grant, histories.Fault{F: histories.Kill, Targets: []string{histories.RoleHolder}}), kill(histories.RoleHolder), `"holder" is whom a trigger caught`},
 		"caught by the cluster": {
-			on(grant, histories.Fault{F: histories.Kill, Targets: []string{Holder}}),
-			on(promoted, histories.Fault{F: histories.Kill, Targets: []string{Holder}}), "waits for what a worker does",
+			on(grant, histories.Fault{F: histories.Kill, Targets: []string{histories.RoleHolder}}),
+			on(promoted, histories.Fault{F: histories.Kill, Targets: []string{histories.RoleHolder}}), "waits for what a worker does",
 		},
 		"a place": {
 			step(histories.Fault{F: histories.Crash, Targets: []string{"workers"}, Step: "before-write"}),
@@ -38,7 +38,7 @@ func TestSchedulesThatARunCannotPlayAreRefusedWithTheirPlace(t *testing.T) {
 		},
 		"an operation": {
 			step(histories.Fault{F: histories.Loss, Targets: []string{"workers"}, Step: histories.Release}),
-			step(histories.Fault{F: histories.Loss, Targets: []string{"workers"}, Step: "before-write"}), `no step "before-write" here; there are acquire`,
+			step(histories.Fault{F: histories.Loss, Targets: []string{"workers"}, Step: "before-write"}), `no operation "before-write" whose reply could get lost`,
 		},
 		"a mode": {
 			step(histories.Fault{F: histories.Kill, Targets: []string{"locks"}, Mode: "connection"}),

@@ -219,7 +219,7 @@ func join(parts ...[]histories.Event) []histories.Event {
 
 var killHolder = Step{
 	On:    &Trigger{F: []string{histories.Acquire}, Free: true, MinWork: 2 * time.Second, Within: 5 * time.Second},
-	Fault: histories.Fault{F: histories.Kill, Targets: []string{Holder, KeyMaster}},
+	Fault: histories.Fault{F: histories.Kill, Targets: []string{histories.RoleHolder, histories.RoleKeyMaster}},
 }
 
 func TestTheAimIsALongGrantOfAKeyThatWasFree(t *testing.T) {
@@ -344,7 +344,7 @@ func TestAPromotionDuringTheInjectionIsNotMissed(t *testing.T) {
 }
 
 func TestAnEpisodeWhoseAimNeverComesOnlyHeals(t *testing.T) {
-	nobody := Step{Fault: histories.Fault{F: histories.Start, Targets: []string{Holder}}}
+	nobody := Step{Fault: histories.Fault{F: histories.Start, Targets: []string{histories.RoleHolder}}}
 	w, err := play(t, nil, Step{Fault: histories.Fault{F: histories.Partition}}, killHolder, nobody, heal)
 	if err != nil {
 		t.Fatal(err)
@@ -423,7 +423,7 @@ func TestAnEvictionIsAimedAtTheServerThatHasTheKey(t *testing.T) {
 		p    Params
 		want string
 	}{
-		{Params{Servers: 3, Replicas: true}, KeyMaster},
+		{Params{Servers: 3, Replicas: true}, histories.RoleKeyMaster},
 		{Params{Servers: 1, Rand: rand.New(rand.NewPCG(1, 1))}, "redis-1"},
 	} {
 		if got := evict(c.p)[0].Fault.Targets; !cmp.Equal(got, []string{c.want}) {

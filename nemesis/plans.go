@@ -48,18 +48,23 @@ func (p Params) lease() time.Duration {
 func (p Params) server() string {
 	switch {
 	case p.Servers == 0:
-		return "sql"
+		return histories.RoleSQL
 	case p.Replicas:
-		return "master"
+		return histories.RoleMaster
 	}
 	return fmt.Sprintf("redis-%d", 1+p.Rand.IntN(p.Servers))
+}
+
+// worker draws one.
+func (p Params) worker() string {
+	return histories.WorkerName(p.Rand.IntN(max(p.Workers, 1)))
 }
 
 // same is the name under which the server that was just hit is found again:
 // another may be master by then.
 func same(target string) string {
-	if target == "master" {
-		return "old-master"
+	if target == histories.RoleMaster {
+		return histories.RoleOldMaster
 	}
 	return target
 }
@@ -74,10 +79,10 @@ var promoted = &Trigger{F: []string{histories.Promoted}, Within: 12 * time.Secon
 //	A                 [───────── believes ──────────┼───────────]
 func lostGrant(p Params) []Step {
 	return []Step{
-		step(histories.Fault{F: histories.Partition, From: []string{"master"}, To: []string{"replicas"}}),
-		on(longGrant(p, true), histories.Fault{F: histories.Kill, Targets: []string{KeyMaster}}),
+		step(histories.Fault{F: histories.Partition, From: []string{histories.RoleMaster}, To: []string{histories.RoleReplicas}}),
+		on(longGrant(p, true), histories.Fault{F: histories.Kill, Targets: []string{histories.RoleKeyMaster}}),
 		heal,
-		{On: promoted, After: time.Second, Fault: histories.Fault{F: histories.Start, Targets: []string{"old-master"}}},
+		{On: promoted, After: time.Second, Fault: histories.Fault{F: histories.Start, Targets: []string{histories.RoleOldMaster}}},
 	}
 }
 
@@ -89,11 +94,11 @@ func lostGrant(p Params) []Step {
 //	master             grant to A ── killed
 func staleReplica(p Params) []Step {
 	return []Step{
-		step(histories.Fault{F: histories.Partition, From: []string{"master"}, To: []string{"other-replicas"}}),
-		step(histories.Fault{F: histories.Partition, From: []string{"one-replica"}, To: []string{"sentinels", "other-replicas"}}),
-		on(longGrant(p, true), histories.Fault{F: histories.Kill, Targets: []string{KeyMaster}}),
+		step(histories.Fault{F: histories.Partition, From: []string{histories.RoleMaster}, To: []string{histories.RoleOtherReplicas}}),
+		step(histories.Fault{F: histories.Partition, From: []string{histories.RoleOneReplica}, To: []string{histories.RoleSentinels, histories.RoleOtherReplicas}}),
+		on(longGrant(p, true), histories.Fault{F: histories.Kill, Targets: []string{histories.RoleKeyMaster}}),
 		{On: promoted, Fault: histories.Fault{F: histories.Heal}},
-		after(time.Second, histories.Fault{F: histories.Start, Targets: []string{"old-master"}}),
+		after(time.Second, histories.Fault{F: histories.Start, Targets: []string{histories.RoleOldMaster}}),
 	}
 }
 
@@ -102,8 +107,8 @@ func staleReplica(p Params) []Step {
 // nothing is granted.
 func onlyReplica(p Params) []Step {
 	return []Step{
-		on(longGrant(p, false), histories.Fault{F: histories.Kill, Targets: []string{KeyMaster}}),
-		{On: promoted, After: time.Second, Fault: histories.Fault{F: histories.Start, Targets: []string{"old-master"}}},
+		on(longGrant(p, false), histories.Fault{F: histories.Kill, Targets: []string{histories.RoleKeyMaster}}),
+		{On: promoted, After: time.Second, Fault: histories.Fault{F: histories.Start, Targets: []string{histories.RoleOldMaster}}},
 	}
 }
 
@@ -120,33 +125,33 @@ func killServer(mode string) func(Params) []Step {
 // restartEmpty brings the servers back before Sentinel notices: the replicas
 // then copy the empty master. Of independent servers it takes a majority.
 func restartEmpty(p Params) []Step {
-	targets := []string{"master"}
+	targets := []string{histories.RoleMaster}
 	if !p.Replicas {
 		targets = nil
 		for i := range p.Servers/2 + 1 {
 			targets = append(targets, fmt.Sprintf("redis-%d", i+1))
 		}
 	}
-	steps := []Step{on(longGrant(p, false), histories.Fault{F: histories.Kill, Targets: targets[:1], Mode: "process"})}
+	steps := []Step{on(longGrant(p, false), histories.Fault{F: histories.Kill, Targets: targets[:1], Mode: histories.ModeProcess})}
 	for i, target := range targets {
 		if i > 0 {
-			steps = append(steps, step(histories.Fault{F: histories.Kill, Targets: []string{target}, Mode: "process"}))
+			steps = append(steps, step(histories.Fault{F: histories.Kill, Targets: []string{target}, Mode: histories.ModeProcess}))
 		}
-		steps = append(steps, after(100*time.Millisecond, histories.Fault{F: histories.Start, Targets: []string{same(target)}, Mode: "empty"}))
+		steps = append(steps, after(100*time.Millisecond, histories.Fault{F: histories.Start, Targets: []string{same(target)}, Mode: histories.ModeEmpty}))
 	}
 	return steps
 }
 
 func restartSQL(p Params) []Step {
 	return []Step{
-		on(longGrant(p, false), histories.Fault{F: histories.Kill, Targets: []string{"sql"}, Mode: "process"}),
-		after(100*time.Millisecond, histories.Fault{F: histories.Start, Targets: []string{"sql"}}),
+		on(longGrant(p, false), histories.Fault{F: histories.Kill, Targets: []string{histories.RoleSQL}, Mode: histories.ModeProcess}),
+		after(100*time.Millisecond, histories.Fault{F: histories.Start, Targets: []string{histories.RoleSQL}}),
 	}
 }
 
 func switchover(p Params) []Step {
 	return []Step{
-		on(longGrant(p, false), histories.Fault{F: histories.Failover, Targets: []string{"master"}}),
+		on(longGrant(p, false), histories.Fault{F: histories.Failover, Targets: []string{histories.RoleMaster}}),
 		after(2*time.Second, histories.Fault{F: histories.Heal}),
 	}
 }
@@ -157,11 +162,11 @@ func switchover(p Params) []Step {
 // vote for itself, and there would be no new master for ten seconds.
 func splitBrain(p Params) []Step {
 	return []Step{
-		on(longGrant(p, false), histories.Fault{F: histories.Partition, From: []string{"master"}, To: []string{"sentinel-2"}}),
+		on(longGrant(p, false), histories.Fault{F: histories.Partition, From: []string{histories.RoleMaster}, To: []string{"sentinel-2"}}),
 		after(400*time.Millisecond, histories.Fault{
 			F:    histories.Partition,
-			From: []string{"master", "one-sentinel", "half-workers"},
-			To:   []string{"replicas", "other-sentinels", "other-workers"},
+			From: []string{histories.RoleMaster, histories.RoleOneSentinel, histories.RoleHalfWorkers},
+			To:   []string{histories.RoleReplicas, histories.RoleOtherSentinels, histories.RoleOtherWorkers},
 		}),
 		{On: promoted, After: p.lease(), Fault: histories.Fault{F: histories.Heal}},
 	}
@@ -169,18 +174,18 @@ func splitBrain(p Params) []Step {
 
 func replicasOff(p Params) []Step {
 	return []Step{
-		step(histories.Fault{F: histories.Partition, From: []string{"master"}, To: []string{"replicas"}}),
+		step(histories.Fault{F: histories.Partition, From: []string{histories.RoleMaster}, To: []string{histories.RoleReplicas}}),
 		after(p.between(time.Second, 3*time.Second), histories.Fault{F: histories.Heal}),
 	}
 }
 
 func clientsOff(p Params) []Step {
-	target := "locks"
+	target := histories.RoleLocks
 	if p.Servers == 0 {
-		target = "sql"
+		target = histories.RoleSQL
 	}
 	return []Step{
-		step(histories.Fault{F: histories.Partition, From: []string{"half-workers"}, To: []string{target}}),
+		step(histories.Fault{F: histories.Partition, From: []string{histories.RoleHalfWorkers}, To: []string{target}}),
 		after(p.between(time.Second, 3*time.Second), histories.Fault{F: histories.Heal}),
 	}
 }
@@ -189,7 +194,7 @@ func clientsOff(p Params) []Step {
 // is over and someone else has had time to come in.
 func offTheLock(p Params) []Step {
 	return []Step{
-		on(longGrant(p, false), histories.Fault{F: histories.Partition, From: []string{Holder}, To: p.lockService()}),
+		on(longGrant(p, false), histories.Fault{F: histories.Partition, From: []string{histories.RoleHolder}, To: p.lockService()}),
 		after(p.lease()*13/10, histories.Fault{F: histories.Heal}),
 	}
 }
@@ -197,15 +202,15 @@ func offTheLock(p Params) []Step {
 // lockService is every server that a client of the lock talks to.
 func (p Params) lockService() []string {
 	if p.Sentinels {
-		return []string{"locks", "sentinels"}
+		return []string{histories.RoleLocks, histories.RoleSentinels}
 	}
-	return []string{"locks"}
+	return []string{histories.RoleLocks}
 }
 
 // oneWay lets requests through and swallows the replies.
 func oneWay(p Params) []Step {
 	return []Step{
-		step(histories.Fault{F: histories.Partition, From: []string{"locks"}, To: []string{"half-workers"}, OneWay: true}),
+		step(histories.Fault{F: histories.Partition, From: []string{histories.RoleLocks}, To: []string{histories.RoleHalfWorkers}, OneWay: true}),
 		after(p.between(time.Second, 3*time.Second), histories.Fault{F: histories.Heal}),
 	}
 }
@@ -216,38 +221,38 @@ const intoWork = 20 * time.Millisecond
 
 // atWork pauses a holder in the middle of a long critical section.
 func atWork(p Params) Step {
-	return Step{On: longGrant(p, false), After: intoWork, Fault: histories.Fault{F: histories.Pause, Targets: []string{Holder}}}
+	return Step{On: longGrant(p, false), After: intoWork, Fault: histories.Fault{F: histories.Pause, Targets: []string{histories.RoleHolder}}}
 }
 
 func pauseHolder(p Params) []Step {
 	return []Step{
 		atWork(p),
-		after(p.lease()*13/10, histories.Fault{F: histories.Resume, Targets: []string{Holder}}),
+		after(p.lease()*13/10, histories.Fault{F: histories.Resume, Targets: []string{histories.RoleHolder}}),
 	}
 }
 
 func pauseRenewals(p Params) []Step {
 	return []Step{
-		on(longGrant(p, false), histories.Fault{F: histories.Pause, Targets: []string{Holder}, Step: histories.StepRenewal}),
-		after(p.lease()*13/10, histories.Fault{F: histories.Resume, Targets: []string{Holder}, Step: histories.StepRenewal}),
+		on(longGrant(p, false), histories.Fault{F: histories.Pause, Targets: []string{histories.RoleHolder}, Step: histories.StepRenewal}),
+		after(p.lease()*13/10, histories.Fault{F: histories.Resume, Targets: []string{histories.RoleHolder}, Step: histories.StepRenewal}),
 	}
 }
 
 // pauseWork has the holder hang in its work, for longer than its lease would
 // last: its renewals know nothing of that.
 func pauseWork(p Params) []Step {
-	work := on(longGrant(p, false), histories.Fault{F: histories.Pause, Targets: []string{Holder}, Step: histories.StepWork})
+	work := on(longGrant(p, false), histories.Fault{F: histories.Pause, Targets: []string{histories.RoleHolder}, Step: histories.StepWork})
 	work.After = intoWork
 	return []Step{
 		work,
-		after(p.lease()*22/10, histories.Fault{F: histories.Resume, Targets: []string{Holder}, Step: histories.StepWork}),
+		after(p.lease()*22/10, histories.Fault{F: histories.Resume, Targets: []string{histories.RoleHolder}, Step: histories.StepWork}),
 	}
 }
 
 // pauseBetweenSteps freezes a worker between two commands that should be one,
 // until its lease has surely ended.
 func pauseBetweenSteps(p Params) []Step {
-	worker := fmt.Sprintf("worker-%d", p.Rand.IntN(max(p.Workers, 1)))
+	worker := p.worker()
 	return []Step{
 		step(histories.Fault{F: histories.Pause, Targets: []string{worker}, Step: p.Steps[p.Rand.IntN(len(p.Steps))]}),
 		after(p.lease()*13/10, histories.Fault{F: histories.Resume, Targets: []string{worker}}),
@@ -258,9 +263,9 @@ func pauseBetweenSteps(p Params) []Step {
 // about to send its write. When it goes on, its lease has ended, whatever was
 // renewed; nothing but the store can stop the write.
 func pauseBeforeWrite(p Params) []Step {
-	worker := fmt.Sprintf("worker-%d", p.Rand.IntN(max(p.Workers, 1)))
+	worker := p.worker()
 	return []Step{
-		step(histories.Fault{F: histories.Pause, Targets: []string{worker}, Step: "before-write"}),
+		step(histories.Fault{F: histories.Pause, Targets: []string{worker}, Step: histories.StepBeforeWrite}),
 		after(p.lease()*13/10, histories.Fault{F: histories.Resume, Targets: []string{worker}}),
 	}
 }
@@ -279,7 +284,7 @@ func pauseNearTTL(sign time.Duration) func(Params) []Step {
 	return func(p Params) []Step {
 		return []Step{
 			atWork(p),
-			after(p.TTL+sign*p.TTL/50-intoWork, histories.Fault{F: histories.Resume, Targets: []string{Holder}}),
+			after(p.TTL+sign*p.TTL/50-intoWork, histories.Fault{F: histories.Resume, Targets: []string{histories.RoleHolder}}),
 		}
 	}
 }
@@ -295,7 +300,7 @@ func serverForward(p Params) []Step {
 // clocks are the servers to skew: the one that expires keys, or a majority.
 func (p Params) clocks() []string {
 	if p.Replicas || p.Servers == 1 {
-		return []string{"master"}
+		return []string{histories.RoleMaster}
 	}
 	var names []string
 	for i := range p.Servers/2 + 1 {
@@ -312,7 +317,7 @@ func serverBack(p Params) []Step {
 }
 
 func workerForward(p Params) []Step {
-	worker := fmt.Sprintf("worker-%d", p.Rand.IntN(max(p.Workers, 1)))
+	worker := p.worker()
 	return []Step{
 		on(longGrant(p, false), histories.Fault{F: histories.Skew, Targets: []string{worker}, Offset: p.lease() + time.Second}),
 		after(3*time.Second, histories.Fault{F: histories.Heal}),
@@ -320,7 +325,7 @@ func workerForward(p Params) []Step {
 }
 
 func drift(p Params) []Step {
-	targets := []string{"half-workers"}
+	targets := []string{histories.RoleHalfWorkers}
 	if p.Servers > 0 {
 		targets = append(targets, p.server())
 	}
@@ -342,19 +347,19 @@ func strobe(p Params) []Step {
 }
 
 func lostReplies(p Params) []Step {
-	from := "locks"
+	from := histories.RoleLocks
 	if p.Servers == 0 {
-		from = "sql"
+		from = histories.RoleSQL
 	}
 	return []Step{
-		step(histories.Fault{F: histories.Loss, From: []string{from}, To: []string{"workers"}, Rate: 0.1}),
+		step(histories.Fault{F: histories.Loss, From: []string{from}, To: []string{histories.RoleWorkers}, Rate: 0.1}),
 		after(p.between(2*time.Second, 4*time.Second), histories.Fault{F: histories.Heal}),
 	}
 }
 
 func lostPackets(p Params) []Step {
 	return []Step{
-		step(histories.Fault{F: histories.Loss, From: []string{"master"}, To: []string{"replicas"}, Rate: 0.3}),
+		step(histories.Fault{F: histories.Loss, From: []string{histories.RoleMaster}, To: []string{histories.RoleReplicas}, Rate: 0.3}),
 		after(p.between(2*time.Second, 4*time.Second), histories.Fault{F: histories.Heal}),
 	}
 }
@@ -366,14 +371,14 @@ func loseReply(f string) func(Params) []Step {
 		var steps []Step
 		for range 4 {
 			steps = append(steps, after(p.between(0, 500*time.Millisecond),
-				histories.Fault{F: histories.Loss, Targets: []string{"workers"}, Step: f}))
+				histories.Fault{F: histories.Loss, Targets: []string{histories.RoleWorkers}, Step: f}))
 		}
 		return steps
 	}
 }
 
 func crashAtStep(p Params) []Step {
-	worker := fmt.Sprintf("worker-%d", p.Rand.IntN(max(p.Workers, 1)))
+	worker := p.worker()
 	return []Step{
 		step(histories.Fault{F: histories.Crash, Targets: []string{worker}, Step: p.Crashes[p.Rand.IntN(len(p.Crashes))]}),
 		after(backAgain, histories.Fault{F: histories.Start, Targets: []string{worker}}),
@@ -385,13 +390,13 @@ const backAgain = 3 * time.Second
 
 func crashHolder(p Params) []Step {
 	return []Step{
-		on(longGrant(p, false), histories.Fault{F: histories.Kill, Targets: []string{Holder}}),
-		after(backAgain, histories.Fault{F: histories.Start, Targets: []string{Holder}}),
+		on(longGrant(p, false), histories.Fault{F: histories.Kill, Targets: []string{histories.RoleHolder}}),
+		after(backAgain, histories.Fault{F: histories.Start, Targets: []string{histories.RoleHolder}}),
 	}
 }
 
 func evict(p Params) []Step {
-	target := KeyMaster
+	target := histories.RoleKeyMaster
 	if !p.Replicas {
 		target = p.server()
 	}
@@ -402,14 +407,14 @@ func evict(p Params) []Step {
 
 func slowCommit(p Params) []Step {
 	return []Step{
-		step(histories.Fault{F: histories.Delay, Targets: []string{"workers"}, Step: "commit", For: 50 * time.Millisecond}),
+		step(histories.Fault{F: histories.Delay, Targets: []string{histories.RoleWorkers}, Step: histories.StepCommit, For: 50 * time.Millisecond}),
 		after(5*time.Second, histories.Fault{F: histories.Heal}),
 	}
 }
 
 func cutConnection(p Params) []Step {
 	return []Step{
-		on(longGrant(p, false), histories.Fault{F: histories.Kill, Targets: []string{"sql"}, Mode: "connection"}),
+		on(longGrant(p, false), histories.Fault{F: histories.Kill, Targets: []string{histories.RoleSQL}, Mode: histories.ModeConnection}),
 	}
 }
 
@@ -435,5 +440,5 @@ func cutHolder(p Params) []Step {
 }
 
 func cutOff() histories.Fault {
-	return histories.Fault{F: histories.Kill, Targets: []string{"locks"}, To: []string{Holder}, Mode: "connection"}
+	return histories.Fault{F: histories.Kill, Targets: []string{histories.RoleLocks}, To: []string{histories.RoleHolder}, Mode: histories.ModeConnection}
 }

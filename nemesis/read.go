@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -16,9 +15,8 @@ import (
 
 // Bounds of a schedule that is read.
 const (
-	maxSchedule = 16 << 20       // bytes
-	maxWait     = 24 * time.Hour // of any time in it: no run is longer
-	maxName     = 64             // bytes of the nemesis's name, which goes into paths
+	maxSchedule = 16 << 20 // bytes
+	maxName     = 64       // bytes of the nemesis's name, which goes into paths
 )
 
 // unnamed is the nemesis of a schedule that names none. A run always has one:
@@ -78,12 +76,6 @@ func (e Episode) place(i int) string {
 	return fmt.Sprintf("episode %d (%.40q)", i+1, e.Name)
 }
 
-var faults = map[string]bool{
-	histories.Kill: true, histories.Start: true, histories.Pause: true, histories.Resume: true,
-	histories.Partition: true, histories.Loss: true, histories.Skew: true, histories.Failover: true,
-	histories.Evict: true, histories.Delay: true, histories.Crash: true, histories.Heal: true,
-}
-
 func (s Schedule) check() error {
 	if err := plainName(s.Nemesis); err != nil {
 		return err
@@ -123,8 +115,8 @@ func inRun(field string, d time.Duration) error {
 	switch {
 	case d < 0:
 		return fmt.Errorf("%s is %v, before the run", field, d)
-	case d > maxWait:
-		return fmt.Errorf("%s is %v: no run is longer than %v", field, d, maxWait)
+	case d > histories.LongestRun:
+		return fmt.Errorf("%s is %v: no run is longer than %v", field, d, histories.LongestRun)
 	}
 	return nil
 }
@@ -138,7 +130,7 @@ func (s Step) check() error {
 			return fmt.Errorf("on: %w", err)
 		}
 	}
-	return checkFault(s.Fault)
+	return s.Fault.Check()
 }
 
 func (t Trigger) check() error {
@@ -160,30 +152,6 @@ func (t Trigger) check() error {
 		return fmt.Errorf("nth %d: want 1 for the first", t.Nth)
 	}
 	return errors.Join(inRun("lease", t.Lease), inRun("min-work", t.MinWork), inRun("within", t.Within))
-}
-
-// checkFault reports a fault that would do nothing.
-func checkFault(f histories.Fault) error {
-	cuts := f.F == histories.Partition || f.F == histories.Loss
-	switch {
-	case f.F == "":
-		return errors.New("no fault")
-	case !faults[f.F]:
-		return unknown("no fault is", f.F, slices.Sorted(maps.Keys(faults)))
-	case f.F != histories.Heal && len(f.Targets) == 0 && !(cuts && len(f.From) > 0):
-		return fmt.Errorf("%s of nothing: want targets%s", f.F, map[bool]string{true: " or from", false: ""}[cuts])
-	case slices.Contains(slices.Concat(f.Targets, f.From, f.To), ""):
-		return fmt.Errorf("%s: a target without a name", f.F)
-	case f.Rate < 0 || f.Rate > 1:
-		return fmt.Errorf("%s: rate is %v: want 0 to 1", f.F, f.Rate)
-	case f.F == histories.Skew && f.Offset == 0 && f.Drift == 0:
-		return errors.New("skew by nothing: want offset or drift")
-	case f.Offset < -maxWait || f.Offset > maxWait:
-		return fmt.Errorf("skew: offset is %v: a day is the most", f.Offset)
-	case f.Drift < -1 || f.Drift > 1:
-		return fmt.Errorf("skew: drift is %v: want -1 to 1", f.Drift)
-	}
-	return inRun("for", f.For)
 }
 
 // unknown says that there is no such word, and which one is near.

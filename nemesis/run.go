@@ -131,10 +131,10 @@ func resolve(names []string, aim *histories.Event) []string {
 	out := make([]string, len(names))
 	for i, name := range names {
 		switch name {
-		case Holder:
-			name = fmt.Sprintf("worker-%d", aim.Process)
-		case KeyMaster:
-			name = "key:" + aim.Key
+		case histories.RoleHolder:
+			name = histories.WorkerName(int(aim.Process))
+		case histories.RoleKeyMaster:
+			name = histories.KeyRole(aim.Key)
 		}
 		out[i] = name
 	}
@@ -143,13 +143,5 @@ func resolve(names []string, aim *histories.Event) []string {
 
 // aimed reports whether the step's fault is for what a trigger caught.
 func (s Step) aimed() bool {
-	return slices.ContainsFunc(slices.Concat(s.Fault.Targets, s.Fault.From, s.Fault.To), func(name string) bool {
-		return name == Holder || name == KeyMaster
-	})
+	return slices.ContainsFunc(s.Fault.Names(), func(name string) bool { return histories.RoleOf(name).Of == histories.OfCaught })
 }
-
-// Names that stand for what a trigger caught.
-const (
-	Holder    = "holder"     // the worker whose event it was
-	KeyMaster = "key-master" // the server that has the event's key
-)

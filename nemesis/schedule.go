@@ -33,11 +33,8 @@ type Step struct {
 
 // Heals reports whether the step undoes something.
 func (s Step) Heals() bool {
-	switch s.Fault.F {
-	case histories.Heal, histories.Start, histories.Resume:
-		return true
-	}
-	return false
+	k, _ := s.Fault.Kind()
+	return k.Undoes
 }
 
 // within is how long to wait for the step's trigger, if it has one.

@@ -21,69 +21,26 @@ type band struct {
 	Proof  string   `json:"proof,omitempty"`
 }
 
-// ends says which marks end which faults. Heal undoes links, clocks and
-// delays.
-var ends = map[string][]string{
-	histories.Start:  {histories.Kill},
-	histories.Resume: {histories.Pause},
-	histories.Heal:   {histories.Partition, histories.Loss, histories.Skew, histories.Delay},
-}
-
-// bandsOf pairs the faults of a history with their ends. What has no end by
-// its nature (a promotion, a crash, an eviction) is a moment.
+// bandsOf are the faults of a history with their ends, and what the cluster did
+// by itself. What has no end by its nature (a promotion, an eviction) is a moment.
 func bandsOf(h *histories.History) []band {
 	list := []band{} // the page reads no null
-	var open []int
+	spans := histories.FaultSpans(h.Marks)
 	for i, e := range h.Marks {
-		if e.Process != histories.Nemesis || e.F == histories.Phase {
-			continue
-		}
-		if over, closes := ends[e.F]; closes {
-			open = closeBands(list, open, over, e)
+		k, fault := e.Kind()
+		if e.Process != histories.Nemesis || e.F == histories.Phase || fault && k.Undoes {
 			continue
 		}
 		b := band{From: e.Time, To: e.Time, F: e.F, Label: markText(e), On: e.Targets, Mark: i, Moment: true, Proof: e.Proof}
-		if lasts(e) {
-			b.To, b.Moment = h.End, false
-			open = append(open, len(list))
+		if len(spans) > 0 && spans[0].Mark == i {
+			if b.Moment = !spans[0].Lasts; !b.Moment {
+				b.To = min(spans[0].To, h.End)
+			}
+			spans = spans[1:]
 		}
 		list = append(list, b)
 	}
 	return list
-}
-
-// lasts reports whether a fault stays until it is ended. A connection that was
-// cut is made anew, and a reply gets lost once.
-func lasts(e histories.Event) bool {
-	if f := e.Fault; f != nil && (f.F == histories.Kill && f.Mode == "connection" || f.F == histories.Loss && f.Step != "") {
-		return false
-	}
-	for _, over := range ends {
-		if slices.Contains(over, e.F) {
-			return true
-		}
-	}
-	return false
-}
-
-// closeBands ends the open bands that a mark undoes: those of its kind that
-// share a target with it, or all of its kind if it names none.
-func closeBands(list []band, open []int, over []string, e histories.Event) []int {
-	return slices.DeleteFunc(open, func(i int) bool {
-		b := &list[i]
-		if !slices.Contains(over, b.F) || !touches(b.On, e.Targets) {
-			return false
-		}
-		b.To = e.Time
-		return true
-	})
-}
-
-func touches(on, targets []string) bool {
-	if len(on) == 0 || len(targets) == 0 {
-		return true
-	}
-	return slices.ContainsFunc(on, func(n string) bool { return slices.Contains(targets, n) })
 }
 
 // node is the lane of a server.
@@ -118,13 +75,13 @@ func nodesOf(h *histories.History, bands []band) []node {
 		states[n] = roles(h, n)
 	}
 	for _, b := range bands {
-		kind, known := kinds[b.F]
-		if b.Moment && (b.F == histories.Kill || b.F == histories.Loss) {
+		if b.Moment {
 			continue // the server goes on
 		}
+		k, _ := h.Marks[b.Mark].Kind()
 		for _, n := range b.On {
-			if _, ours := states[n]; ours && known {
-				states[n] = append(states[n], state{b.From, b.To, kind, b.Label})
+			if _, ours := states[n]; ours && k.State != "" {
+				states[n] = append(states[n], state{b.From, b.To, k.State, b.Label})
 			}
 		}
 	}
@@ -133,10 +90,6 @@ func nodesOf(h *histories.History, bands []band) []node {
 		list = append(list, node{n, states[n]})
 	}
 	return list
-}
-
-var kinds = map[string]string{
-	histories.Kill: "killed", histories.Pause: "paused", histories.Skew: "skewed", histories.Partition: "cut", histories.Loss: "cut",
 }
 
 func linkEnds(e histories.Event) []string {
@@ -150,7 +103,7 @@ func linkEnds(e histories.Event) []string {
 // ("master", "workers"), which is no server: servers are numbered.
 func isNode(name string) bool {
 	i := strings.LastIndexByte(name, '-')
-	return i > 0 && i < len(name)-1 && strings.Trim(name[i+1:], "0123456789") == "" && name[:i] != "worker"
+	return i > 0 && i < len(name)-1 && strings.Trim(name[i+1:], "0123456789") == "" && !histories.IsWorker(name)
 }
 
 // byNumber orders redis-2 before redis-10.
@@ -195,7 +148,7 @@ func masterAtFirst(h *histories.History, n string) bool {
 		if e.F == histories.Promoted {
 			return false
 		}
-		if e.Fault != nil && slices.Equal(e.Fault.Targets, []string{"master"}) && slices.Contains(e.Targets, n) {
+		if e.Fault != nil && slices.Equal(e.Fault.Targets, []string{histories.RoleMaster}) && slices.Contains(e.Targets, n) {
 			return true
 		}
 	}

@@ -218,7 +218,8 @@ func faultViews(h *histories.History, bands []band) []faultView {
 		if note := h.Marks[b.Mark].Note; note != "" && f.Proof == "" {
 			f.Proof = note
 		}
-		f.Unproven = f.Proof == "" && injects(b.F)
+		k, fault := h.Marks[b.Mark].Kind()
+		f.Unproven = f.Proof == "" && fault && !k.Undoes
 		list = append(list, f)
 	}
 	return list

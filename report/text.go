@@ -147,21 +147,11 @@ func (t *text) facts(r Run) {
 func faultsIn(h *histories.History) int {
 	n := 0
 	for _, e := range h.Marks {
-		if injects(e.F) {
+		if e.IsFault() {
 			n++
 		}
 	}
 	return n
-}
-
-// injects reports whether a mark is a fault, and not its end or a note.
-func injects(f string) bool {
-	switch f {
-	case histories.Kill, histories.Pause, histories.Partition, histories.Loss, histories.Skew,
-		histories.Failover, histories.Evict, histories.Delay, histories.Crash:
-		return true
-	}
-	return false
 }
 
 // whereabouts says where the report is and how to run it again.

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -94,7 +92,7 @@ func (r *run) finish(ctx context.Context) {
 func (r *run) finals() int {
 	n := 0
 	for sku := range r.Spec.SKUs {
-		if !r.tally.dead(sku%r.Spec.Workers, max(r.Spec.PerHost, 1)) {
+		if !r.tally.dead(sku % r.Spec.Workers) {
 			n++
 		}
 	}
@@ -131,22 +129,13 @@ func (w world) Inject(ctx context.Context, f histories.Fault) (nemesis.Effect, e
 	return nemesis.Effect(effect), err
 }
 
-func workerNumber(name string) (int, bool) {
-	digits, ok := strings.CutPrefix(name, "worker-")
-	if !ok {
-		return 0, false
-	}
-	n, err := strconv.Atoi(digits)
-	return n, err == nil
-}
-
 // tally counts what the director needs to know.
 type tally struct {
 	mu      sync.Mutex
 	touched map[string]bool // stock keys
 	final   map[int64]bool  // last attempts under way
 	ended   int             // last attempts that were answered; who is told "busy" tries again
-	killed  map[int]bool    // first workers of dead hosts
+	killed  map[int]bool    // workers
 }
 
 func (t *tally) see(e histories.Event) {
@@ -168,13 +157,13 @@ func (t *tally) see(e histories.Event) {
 		}
 	case e.F == histories.Kill || e.F == histories.Crash:
 		for _, name := range e.Targets {
-			if n, ok := workerNumber(name); ok {
+			if n, ok := histories.WorkerNumber(name); ok {
 				t.killed[n] = true
 			}
 		}
 	case e.F == histories.Start:
 		for _, name := range e.Targets {
-			if n, ok := workerNumber(name); ok {
+			if n, ok := histories.WorkerNumber(name); ok {
 				delete(t.killed, n)
 			}
 		}
@@ -187,10 +176,10 @@ func (t *tally) finals() int {
 	return t.ended
 }
 
-func (t *tally) dead(worker, perHost int) bool {
+func (t *tally) dead(worker int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.killed[worker-worker%perHost]
+	return t.killed[worker]
 }
 
 func (t *tally) keys() []string {

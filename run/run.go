@@ -162,8 +162,8 @@ func (r *run) params() nemesis.Params {
 		TTL: lock.TTL, LongWork: r.Spec.LongWork(), Lockless: lock.None, Waits: design.Waits, Renews: design.Renews, Steps: design.Steps, Crashes: design.CrashSteps(), Workers: r.Spec.Workers,
 		Servers: servers(topology.Lock), Replicas: topology.Lock == env.Sentinel || topology.Lock == env.RedisCluster,
 		Sentinels: topology.Lock == env.Sentinel, SQL: topology.SQL,
-		WritesUnderLock: !lock.None && slices.Contains(design.SalesPass(), "before-write"),
-		WritesRedis:     !topology.SQL && slices.Contains(design.SalesPass(), "before-write"),
+		WritesUnderLock: !lock.None && slices.Contains(design.SalesPass(), histories.StepBeforeWrite),
+		WritesRedis:     !topology.SQL && slices.Contains(design.SalesPass(), histories.StepBeforeWrite),
 		Nodes:           nodes(topology), Places: places(design, topology),
 		Rand: rand.New(rand.NewPCG(r.Spec.Seed, nemesisStream)),
 	}
@@ -199,7 +199,7 @@ func nodes(t env.Topology) []string {
 func places(d workload.Design, t env.Topology) []string {
 	all := slices.Concat(d.SalesPass(), d.Steps)
 	if t.SQL {
-		all = append(all, "commit")
+		all = append(all, histories.StepCommit)
 	}
 	slices.Sort(all)
 	return slices.Compact(all)

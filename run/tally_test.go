@@ -11,14 +11,14 @@ import (
 func TestTallyOfLastAttempts(t *testing.T) {
 	var c tally
 	mark := func(f string) {
-		c.see(histories.Event{F: f, Targets: []string{"worker-4"}, Process: histories.Nemesis})
+		c.see(histories.Event{F: f, Targets: []string{"worker-4", "worker-5"}, Process: histories.Nemesis})
 	}
 	mark(histories.Kill)
-	if !c.dead(5, 4) || c.dead(3, 4) {
+	if !c.dead(5) || c.dead(3) {
 		t.Error("of the workers of a killed host, or of another, the wrong ones are dead")
 	}
 	mark(histories.Start)
-	if c.dead(5, 4) {
+	if c.dead(5) {
 		t.Error("a worker that was started again is dead")
 	}
 	sell := func(op int64, typ histories.Type, err string) {

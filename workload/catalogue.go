@@ -61,7 +61,7 @@ func (d Design) SalesPass() []string {
 	if d.Marks != nil {
 		return d.Marks
 	}
-	return []string{"before-write", "before-order", "before-release"}
+	return []string{histories.StepBeforeWrite, histories.StepBeforeOrder, histories.StepBeforeRelease}
 }
 
 // The places where stock can be. Independent servers have no master to put

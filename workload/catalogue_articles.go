@@ -92,7 +92,7 @@ var ofArticles = []Design{
 		Name: "nested-deadlock", Origin: "article 1, pit 5",
 		Summary:  "takes the same key twice: waits for itself and never sells",
 		Topology: onSentinel, StockOn: onOwnOrLock, Defaults: stockService, Claims: waitsForever(sellsNothing(briefLease)),
-		Marks: []string{"before-release"},
+		Marks: []string{histories.StepBeforeRelease},
 		Lock:  lock.NewRedisLock, Sale: stock.Nested, docs: []string{"RedisLock", "Nested"},
 	},
 	{
@@ -169,7 +169,7 @@ var lockFree = []Design{
 	{
 		Name: "none", Origin: "article 1, §1",
 		Summary:  "no lock: read, check, work, DECRBY",
-		Topology: onSentinel, StockOn: onLockOrOwn, Marks: []string{"before-write", "before-order"},
+		Topology: onSentinel, StockOn: onLockOrOwn, Marks: []string{histories.StepBeforeWrite, histories.StepBeforeOrder},
 		LockSpec: noLock, Claims: everywhere(Claim{Holds, Holds, Breaks}),
 		KnownBad: true, CaughtBy: "none",
 		Sale: stock.Unlocked, docs: []string{"Unlocked"},
@@ -178,7 +178,7 @@ var lockFree = []Design{
 		Name: "decr-rollback", Origin: "article 1, §7",
 		Summary:  "no lock: DECRBY, and INCRBY back when below zero",
 		Topology: onSentinel, StockOn: onLockOrOwn, Defaults: Spec{Work: "1ms-20ms", Think: busyShop, Qty: "1"},
-		Steps:    []string{"before-rollback", "before-order"},
+		Steps:    []string{histories.StepBeforeRollback, histories.StepBeforeOrder},
 		LockSpec: noLock,
 		Claims: but(noLockOnMaster, map[string]Claim{
 			"loss":  {Holds, Holds, MayBreak}, // a roll-back whose answer is lost
@@ -190,7 +190,7 @@ var lockFree = []Design{
 		Name: "lua-stock", Origin: "article 2",
 		Summary:  "no lock: check, decrement and order in one Lua script",
 		Topology: onSentinel, StockOn: onLockOrOwn, Defaults: Spec{Work: "1ms-20ms", Think: busyShop},
-		Marks:    []string{"before-write"},
+		Marks:    []string{histories.StepBeforeWrite},
 		LockSpec: noLock, Claims: noLockOnMaster, Control: true,
 		Sale: stock.Script, docs: []string{"Script"},
 	},

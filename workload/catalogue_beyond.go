@@ -19,7 +19,7 @@ var inSQL = []Design{
 		Name: "row-lock", Origin: "both articles",
 		Summary:  "SELECT … FOR UPDATE as the first statement of the transaction",
 		Topology: env.Topology{SQL: true}, StockOn: onSQLOnly, Defaults: Spec{Work: sqlWork},
-		Steps:    []string{"commit"},
+		Steps:    []string{histories.StepCommit},
 		LockSpec: noLock, Claims: everywhere(allHold), Control: true,
 		Sale: stock.RowLock, docs: []string{"RowLock"},
 	},
@@ -27,7 +27,7 @@ var inSQL = []Design{
 		Name: "version-lock", Origin: "article 2",
 		Summary:  "a version column, and a write that names the version it was worked out from",
 		Topology: env.Topology{SQL: true}, StockOn: onSQLOnly, Defaults: Spec{Work: sqlWork},
-		Steps:    []string{"commit"},
+		Steps:    []string{histories.StepCommit},
 		LockSpec: noLock, Claims: everywhere(allHold), Control: true,
 		Sale: stock.VersionLock, docs: []string{"VersionLock"},
 	},
@@ -35,7 +35,7 @@ var inSQL = []Design{
 		Name: "conditional-update", Origin: "beyond the articles",
 		Summary:  "UPDATE … WHERE stock >= n and a unique order id in one transaction",
 		Topology: env.Topology{SQL: true}, StockOn: onSQLOnly, Defaults: Spec{Work: "1ms-20ms", Think: busyShop, Customers: sellsAgain},
-		Steps:    []string{"commit"},
+		Steps:    []string{histories.StepCommit},
 		LockSpec: noLock, Claims: everywhere(allHold), Control: true,
 		Sale: stock.Conditional, Books: sqlBooks{orders: "orders_once"}, docs: []string{"Conditional"},
 	},
@@ -44,8 +44,8 @@ var inSQL = []Design{
 // Marks of sales that write and append their order at once: by one script, or
 // by a transaction.
 var (
-	writesOnce       = []string{"before-write", "before-release"}
-	commitsUnderLock = []string{"before-write", "commit", "before-release"}
+	writesOnce       = []string{histories.StepBeforeWrite, histories.StepBeforeRelease}
+	commitsUnderLock = []string{histories.StepBeforeWrite, histories.StepCommit, histories.StepBeforeRelease}
 )
 
 // beyond the articles: locks that need not be right.
@@ -90,7 +90,7 @@ var knownBad = []Design{
 		Name: "setnx-expire", Origin: "laravel/horizon#1738, ShedLock#65, redis-py#818",
 		Summary:  "SETNX and EXPIRE are two commands: a crash between them leaves the key for ever",
 		Topology: onSentinel, StockOn: onOwnOrLock, Defaults: stockService, KnownBad: true, CaughtBy: "crash",
-		Steps:  []string{"before-expire"},
+		Steps:  []string{histories.StepBeforeExpire},
 		Claims: but(blindLease, map[string]Claim{"crash": {Breaks, Holds, MayBreak}}),
 		Lock:   lock.NewSetnxExpire, Sale: stock.Locked, docs: []string{"SetnxExpire", "Locked"},
 	},
@@ -105,7 +105,7 @@ var knownBad = []Design{
 		Name: "get-then-del", Origin: "article 2, and many libraries",
 		Summary:  "the release compares and deletes in two commands",
 		Topology: onSentinel, StockOn: onOwnOrLock, KnownBad: true, CaughtBy: "pause",
-		Steps: []string{"before-delete"},
+		Steps: []string{histories.StepBeforeDelete},
 		// A busy article: somebody holds its lock at any moment.
 		Defaults: stockService.with(func(s *Spec) {
 			s.TTL, s.SKUs, s.Retries, s.Work = time.Second, 3, 8, "20ms-60ms,3%:65%ttl-85%ttl"
@@ -180,7 +180,7 @@ var knownBad = []Design{
 			"restart": {MayBreak, Holds, MayBreak},
 			"evict":   {MayBreak, Holds, MayBreak},
 		}), Breaks),
-		Marks: []string{"commit", "before-release"},
+		Marks: []string{histories.StepCommit, histories.StepBeforeRelease},
 		Lock:  lock.NewStockLock, Sale: stock.UnlockBeforeCommit, docs: []string{"StockLock", "UnlockBeforeCommit"},
 	},
 	{

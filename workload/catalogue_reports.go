@@ -108,7 +108,7 @@ var ofReports = []Design{
 		Name: "clocked-del", Origin: "what is written where Lua is not at hand",
 		Summary:  "the release looks at its own clock, then deletes whatever is there",
 		Topology: onSentinel, StockOn: onOwnOrLock, KnownBad: true, CaughtBy: "pause",
-		Steps: []string{"before-delete"},
+		Steps: []string{histories.StepBeforeDelete},
 		// A busy article: somebody holds its lock at any moment.
 		Defaults: stockService.with(func(s *Spec) {
 			s.TTL, s.SKUs, s.Retries, s.Work = time.Second, 3, 8, "20ms-60ms,3%:65%ttl-85%ttl"

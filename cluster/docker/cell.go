@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/cluster/inject"
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
@@ -31,9 +33,9 @@ type cell struct {
 	phase  atomic.Int32
 	seq    atomic.Int64 // of controls and ambushes
 
-	faultMu   sync.Mutex // one fault at a time
-	oldMaster string     // whoever was master when the last failover began
-	waits     sync.Map   // ambush id → chan note
+	faultMu  sync.Mutex // one fault at a time
+	injector inject.Injector
+	waits    sync.Map // ambush id → chan note
 
 	tasks  sync.WaitGroup
 	cancel context.CancelFunc // of all that Run started
@@ -44,6 +46,7 @@ var _ cluster.Cluster = (*cell)(nil)
 
 func newCell(ctx context.Context, p *Provider, o cluster.Options, groups []*group) (*cell, error) {
 	c := &cell{p: p, o: o, groups: groups, news: make(chan struct{})}
+	c.injector = inject.Injector{Backend: backend{c}, Chance: rand.New(rand.NewPCG(o.Seed, 0))}
 	var err error
 	if c.source, err = source(ctx, c.nodes()); err != nil {
 		return nil, err

@@ -131,7 +131,7 @@ func TestNextCellIsAsGoodAsNew(t *testing.T) {
 		s.must(ctx, histories.Fault{F: histories.Pause, Targets: []string{"redis-3"}})
 	})
 	play(t, o, quick, func(ctx context.Context, s *scene) {
-		if m, err := s.cell.master(ctx); err != nil || m.name != "redis-1" {
+		if m, err := s.cell.masters(ctx); err != nil || m[0].name != "redis-1" {
 			t.Errorf("master is %v, %v", m, err)
 		}
 		if err := s.Healthy(ctx, time.Second); err != nil {

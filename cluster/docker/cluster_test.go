@@ -44,7 +44,7 @@ func TestRedisCluster(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		master, err := s.cell.serverOf(ctx, "pinned")
+		master, err := backend{s.cell}.ServerOf(ctx, "pinned")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,11 +53,11 @@ func TestRedisCluster(t *testing.T) {
 		if v, err := e.Do(ctx, "GET", "pinned"); v != "x" || err != nil {
 			t.Errorf("after the slot has moved: %v, %v", v, err)
 		}
-		now, err := s.cell.serverOf(ctx, "pinned")
+		now, err := backend{s.cell}.ServerOf(ctx, "pinned")
 		if err != nil || now == master {
-			t.Errorf("the key is still on %v, %v", now.name, err)
+			t.Errorf("the key is still on %s, %v", now, err)
 		}
-		s.must(ctx, histories.Fault{F: histories.Kill, Targets: []string{now.name}})
+		s.must(ctx, histories.Fault{F: histories.Kill, Targets: []string{now}})
 		killed := s.Now()
 		s.await(ctx, "promotion", killed, of(histories.Promoted, histories.Info))
 		err = until(ctx, 10*time.Second, func(ctx context.Context) error {

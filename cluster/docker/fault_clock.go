@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/cluster"
-	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/cluster/inject"
 )
 
 // Skewing wall clocks: of Redis servers by the shim in their image
 // (image-redis/clock.c), of workers by their Env. Jumps add up.
 
-// skew makes clocks jump, or drift from now on.
-func (c *cell) skew(ctx context.Context, f histories.Fault, t targets) (string, error) {
+// Skew implements inject.Clocks.
+func (b backend) Skew(ctx context.Context, ts inject.Targets, jump time.Duration, drift float64) (string, error) {
+	t := b.find(ts)
 	for _, n := range t.nodes {
 		if n.kind == sqlKind || n.kind == queueKind {
 			return "", fmt.Errorf("%w: the clock of %s cannot be set", cluster.ErrUnavailable, n.name)
@@ -25,10 +26,10 @@ func (c *cell) skew(ctx context.Context, f histories.Fault, t targets) (string, 
 	hostProofs := make([]string, len(t.hosts))
 	var jobs []func() error
 	for i, n := range t.nodes {
-		jobs = append(jobs, func() (err error) { nodeProofs[i], err = c.skewNode(ctx, n, f); return err })
+		jobs = append(jobs, func() (err error) { nodeProofs[i], err = b.skewNode(ctx, n, jump, drift); return err })
 	}
 	for i, h := range t.hosts {
-		jobs = append(jobs, func() (err error) { hostProofs[i], err = c.skewHost(ctx, h, f); return err })
+		jobs = append(jobs, func() (err error) { hostProofs[i], err = b.skewHost(ctx, h, jump, drift); return err })
 	}
 	err := each(jobs, func(job func() error) error { return job() })
 	return join(nodeProofs, hostProofs), err
@@ -37,7 +38,7 @@ func (c *cell) skew(ctx context.Context, f histories.Fault, t targets) (string, 
 // skewTolerance is how far off a clock may look when it is not.
 const skewTolerance = 20 * time.Millisecond
 
-func (c *cell) skewNode(ctx context.Context, n *node, f histories.Fault) (string, error) {
+func (c *cell) skewNode(ctx context.Context, n *node, jump time.Duration, drift float64) (string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	before, err := n.clockOff(ctx)
@@ -46,17 +47,17 @@ func (c *cell) skewNode(ctx context.Context, n *node, f histories.Fault) (string
 	}
 	err = c.act(func() error {
 		n.harm.skew = true
-		n.harm.offset += f.Offset
-		if f.Drift != 0 {
-			n.harm.drift = f.Drift
+		n.harm.offset += jump
+		if drift != 0 {
+			n.harm.drift = drift
 		}
 		return n.setClock(ctx, n.harm.offset, n.harm.drift)
 	})
 	if err != nil {
 		return "", err
 	}
-	if f.Offset == 0 { // a drift takes time to show
-		if err := sleep(ctx, driftShows(f.Drift)); err != nil {
+	if jump == 0 { // a drift takes time to show
+		if err := sleep(ctx, driftShows(drift)); err != nil {
 			return "", err
 		}
 	}
@@ -106,24 +107,24 @@ func (n *node) healClock(ctx context.Context) error {
 	return nil
 }
 
-func (c *cell) skewHost(ctx context.Context, h *host, f histories.Fault) (string, error) {
+func (c *cell) skewHost(ctx context.Context, h *host, jump time.Duration, drift float64) (string, error) {
 	n, err := c.change(ctx, h, func(want *control) {
 		if c.p.Harmless {
 			return
 		}
 		now := c.Now()
-		drift := want.Clock.Drift
-		if f.Drift != 0 {
-			drift = f.Drift
+		rate := want.Clock.Drift
+		if drift != 0 {
+			rate = drift
 		}
-		want.Clock = clockShift{Offset: want.Clock.at(now) + f.Offset, Drift: drift, Since: now}
+		want.Clock = clockShift{Offset: want.Clock.at(now) + jump, Drift: rate, Since: now}
 	})
 	switch {
 	case err != nil:
 		return "", err
-	case f.Offset == 0 && f.Drift != 0 && !c.p.Harmless:
+	case jump == 0 && drift != 0 && !c.p.Harmless:
 		// Ask again when the drift shows.
-		if err := sleep(ctx, driftShows(f.Drift)); err != nil {
+		if err := sleep(ctx, driftShows(drift)); err != nil {
 			return "", err
 		}
 		if n, err = c.change(ctx, h, func(*control) {}); err != nil {
@@ -134,7 +135,7 @@ func (c *cell) skewHost(ctx context.Context, h *host, f histories.Fault) (string
 		return "", errors.New(h.name + " is not running")
 	}
 	if n.Wall.Abs() < skewTolerance {
-		if f.Offset != 0 && !c.p.Harmless { // jumped back to where it was
+		if jump != 0 && !c.p.Harmless { // jumped back to where it was
 			return fmt.Sprintf("wall clock of %s jumped back to right", h.name), nil
 		}
 		return "", nil

@@ -9,28 +9,26 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/cluster/inject"
 )
 
-// killConnections ends connections of workers, those of some hosts if any are
-// given. Of SQL connections it takes those in the middle of a transaction; if
-// none is, all.
-func (c *cell) killConnections(ctx context.Context, t targets, of []*host) (string, error) {
+// HangUp implements inject.Connections. Of SQL connections it takes those in the
+// middle of a transaction; if none is, all.
+func (b backend) HangUp(ctx context.Context, servers, of inject.Targets) (string, error) {
+	t, clients := b.find(servers), b.find(of).hosts
 	var proofs []string
 	for _, n := range t.nodes {
-		if c.p.Harmless {
-			return "", nil
+		if n.kind != sqlKind && n.kind != redisKind {
+			return "", fmt.Errorf("%w: %s has no connections to kill", cluster.ErrUnavailable, n.name)
 		}
-		killed, err := 0, error(nil)
-		switch {
-		case n.dead():
+		if b.p.Harmless || n.dead() {
 			continue
-		case n.kind == sqlKind:
-			killed, err = killBusySQL(ctx, n)
-		case n.kind == redisKind:
-			killed, err = killRedisConnections(ctx, n.redis, of)
-		default:
-			err = fmt.Errorf("%w: %s has no connections to kill", cluster.ErrUnavailable, n.name)
 		}
+		kill := func() (int, error) { return killRedisConnections(ctx, n.redis, clients) }
+		if n.kind == sqlKind {
+			kill = func() (int, error) { return killBusySQL(ctx, n) }
+		}
+		killed, err := kill()
 		if err != nil {
 			return "", err
 		}

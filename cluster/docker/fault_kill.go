@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/moby/moby/client"
 
+	"github.com/lockcheck/lockcheck/cluster/inject"
 	"github.com/lockcheck/lockcheck/histories"
 )
 
@@ -20,28 +22,24 @@ import (
 // pingLimit is how long a server that is well may take to answer a ping.
 const pingLimit = 200 * time.Millisecond
 
-// kill is SIGKILL: to the whole container, so that its peers meet silence, or
-// to the server in it, so that they get a reset; to worker processes.
-func (c *cell) kill(ctx context.Context, f histories.Fault, t targets) (string, error) {
-	if f.Mode == "connection" {
-		of, err := c.resolve(ctx, f.To)
-		if err != nil {
-			return "", err
-		}
-		return c.killConnections(ctx, t, of.hosts)
-	}
-	err := c.act(func() error {
+// Kill implements inject.Killer. It is SIGKILL: to the whole container, so that its
+// peers meet silence, or to the server in it, so that they get a reset; to worker
+// processes.
+func (b backend) Kill(ctx context.Context, ts inject.Targets, mode string) (string, error) {
+	t := b.find(ts)
+	err := b.act(func() error {
 		return errors.Join(
-			each(t.nodes, func(n *node) error { return n.kill(ctx, f.Mode == "process") }),
+			each(t.nodes, func(n *node) error { return n.kill(ctx, mode == histories.ModeProcess) }),
 			each(t.hosts, func(h *host) error {
 				if !h.kill() {
-					return fmt.Errorf("%s is dead already", h.name)
+					return fmt.Errorf("%s: %w", h.name, errAlready)
 				}
 				return nil
 			}))
 	})
-	return join(ofNodes(t.nodes, func(n *node) string { return n.silence(ctx) }),
-		ofHosts(t.hosts, (*host).death)), err
+	return proven(err, func() string {
+		return join(ofNodes(t.nodes, func(n *node) string { return n.silence(ctx) }), ofHosts(t.hosts, (*host).death))
+	})
 }
 
 // join puts the proofs of several targets into one sentence; if one is
@@ -105,7 +103,7 @@ func (n *node) kill(ctx context.Context, process bool) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.harm.host || n.harm.process {
-		return fmt.Errorf("%s is dead already", n.name)
+		return fmt.Errorf("%s: %w", n.name, errAlready)
 	}
 	if process {
 		n.harm.process = true
@@ -119,22 +117,32 @@ func (n *node) kill(ctx context.Context, process bool) error {
 	return err
 }
 
-// startAgain starts what was killed. Workers begin a new life under their
-// number.
-func (c *cell) startAgain(ctx context.Context, f histories.Fault, t targets) (string, error) {
-	err := c.act(func() error {
+// Start implements inject.Killer. Workers begin a new life under their number.
+func (b backend) Start(ctx context.Context, ts inject.Targets, empty bool) (string, error) {
+	t := b.find(ts)
+	ran := slices.ContainsFunc(t.nodes, func(n *node) bool { return !n.dead() }) ||
+		slices.ContainsFunc(t.hosts, func(h *host) bool { return h.death() == "" })
+	err := b.act(func() error {
 		return errors.Join(
-			each(t.nodes, func(n *node) error { return n.start(ctx, f.Mode == "empty") }),
-			each(t.hosts, func(h *host) error { return c.revive(ctx, h) }))
+			each(t.nodes, func(n *node) error { return n.start(ctx, empty) }),
+			each(t.hosts, func(h *host) error { return b.revive(ctx, h) }))
 	})
+	if ran {
+		return "", err // some have not been started
+	}
 	return join(ofNodes(t.nodes, func(n *node) string { return n.life(ctx) }), ofHosts(t.hosts, (*host).running)), err
 }
 
+// revive starts a process again. Pauses of parts of its workers ended with the old
+// one.
 func (c *cell) revive(ctx context.Context, h *host) error {
 	if h.death() == "" {
 		return nil
 	}
 	h.life++
+	h.mu.Lock()
+	h.want.Frozen, h.want.Still = nil, nil
+	h.mu.Unlock()
 	return c.startHost(ctx, h)
 }
 

@@ -9,43 +9,39 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lockcheck/lockcheck/cluster"
-	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/cluster/inject"
 )
 
 // Cutting links and losing packets. Between servers by iptables at the
 // receiver (a packet dropped at its sender is sent again as if nothing had
 // been lost); between a worker and a server in the worker's dialer.
 
-// hurtLinks cuts every link between a member of From and a member of To, or
-// has it lose a share of its packets.
-func (c *cell) hurtLinks(ctx context.Context, f histories.Fault) (cluster.Effect, error) {
-	from, err := c.resolve(ctx, f.From)
-	if err != nil {
-		return cluster.Effect{}, err
+// Cut implements inject.Links.
+func (b backend) Cut(ctx context.Context, links []inject.Link) (string, error) {
+	return b.cut(ctx, b.plan(links, false, 1))
+}
+
+// Lose implements inject.Links.
+func (b backend) Lose(ctx context.Context, links []inject.Link, share float64) (string, error) {
+	return b.cut(ctx, b.plan(links, true, share))
+}
+
+// plan says what is to be done to which receivers. There is no link between two
+// workers.
+func (c *cell) plan(links []inject.Link, loss bool, rate float64) *cutting {
+	p := &cutting{loss: loss, rate: rate, rules: map[*node][]string{}, peers: map[*node][]string{}, links: map[*host]map[string]linkCut{}}
+	for _, l := range links {
+		from, to := c.find(inject.Targets{l.From}), c.find(inject.Targets{l.To})
+		switch {
+		case len(from.nodes) > 0 && len(to.nodes) > 0:
+			p.between(from.nodes[0], to.nodes[0])
+		case len(to.nodes) > 0:
+			p.worker(from.hosts[0], to.nodes[0], true)
+		case len(from.nodes) > 0:
+			p.worker(to.hosts[0], from.nodes[0], false)
+		}
 	}
-	to, err := c.resolve(ctx, f.To)
-	if err != nil {
-		return cluster.Effect{}, err
-	}
-	if f.F == histories.Partition {
-		f.Rate = 1
-	}
-	if f.Rate <= 0 || f.Rate > 1 {
-		return cluster.Effect{}, fmt.Errorf("%s: rate is %v, want more than 0 and at most 1", f.F, f.Rate)
-	}
-	c.markHurt(slices.Concat(from.nodes, to.nodes))
-	plan := newCutting(f.F == histories.Loss, f.Rate)
-	plan.oneWay(from, to)
-	if !f.OneWay {
-		plan.oneWay(to, from)
-	}
-	effect := cluster.Effect{Targets: append(from.names(), to.names()...)}
-	if len(plan.nodes) == 0 && len(plan.hosts) == 0 {
-		return effect, fmt.Errorf("%w: there is no link between %v and %v", cluster.ErrUnavailable, f.From, f.To)
-	}
-	effect.Proof, err = c.cut(ctx, plan)
-	return effect, err
+	return p
 }
 
 // cutting is what is to be done to which receivers.
@@ -59,32 +55,9 @@ type cutting struct {
 	hosts []*host
 }
 
-func newCutting(loss bool, rate float64) *cutting {
-	return &cutting{loss: loss, rate: rate, rules: map[*node][]string{}, peers: map[*node][]string{}, links: map[*host]map[string]linkCut{}}
-}
-
-// oneWay plans to lose what from sends to to.
-func (p *cutting) oneWay(from, to targets) {
-	for _, b := range to.nodes {
-		for _, a := range from.nodes {
-			if a != b {
-				p.between(a, b)
-			}
-		}
-		for _, h := range from.hosts {
-			p.worker(h, b, true)
-		}
-	}
-	for _, h := range to.hosts {
-		for _, a := range from.nodes {
-			p.worker(h, a, false)
-		}
-	}
-}
-
 // between plans a rule at the receiver b, and that a tries to reach it.
 func (p *cutting) between(a, b *node) {
-	rule := "-s " + a.addr.Addr().String()
+	rule := fromRule(a)
 	if p.loss {
 		rule += " -m statistic --mode random --probability " + strconv.FormatFloat(p.rate, 'f', -1, 64)
 	}
@@ -96,6 +69,9 @@ func (p *cutting) between(a, b *node) {
 		}
 	}
 }
+
+// fromRule is how the rules begin that drop what comes from a.
+func fromRule(a *node) string { return "-s " + a.addr.Addr().String() }
 
 func (p *cutting) worker(h *host, n *node, out bool) {
 	if p.links[h] == nil {
@@ -229,6 +205,81 @@ push @keep, $s;
 }
 select(undef, undef, undef, 0.25);
 }' ` + strings.Join(peers, " ") + " > /dev/null 2>&1 &\n"
+}
+
+// Mend implements inject.Links. The look is at the tables of the receivers, and at
+// what worker processes say of their links.
+func (b backend) Mend(ctx context.Context, links []inject.Link) (string, error) {
+	p := b.plan(links, false, 1)
+	var proofs []string
+	for n := range p.rules {
+		proof, err := b.mendNode(ctx, n, p)
+		if err != nil {
+			return "", err
+		}
+		proofs = append(proofs, proof)
+	}
+	for _, h := range p.hosts {
+		mended := 0
+		n, err := b.change(ctx, h, func(want *control) {
+			kept := map[string]linkCut{}
+			for name, cut := range want.Links {
+				left := cut.without(p.links[h][name])
+				if left != cut {
+					mended++
+				}
+				if left != (linkCut{}) {
+					kept[name] = left
+				}
+			}
+			want.Links = kept
+		})
+		if err != nil {
+			return "", err
+		}
+		if mended > 0 && n.Ack != 0 {
+			proofs = append(proofs, fmt.Sprintf("%s has %d links again", h.name, mended))
+		}
+	}
+	proofs = slices.DeleteFunc(proofs, func(s string) bool { return s == "" })
+	slices.Sort(proofs)
+	return join(proofs), nil
+}
+
+// without is a cut less what is mended of it.
+func (a linkCut) without(mended linkCut) linkCut {
+	if mended.Out {
+		a.Out, a.LossOut = false, 0
+	}
+	if mended.In {
+		a.In, a.LossIn = false, 0
+	}
+	return a
+}
+
+// mendNode takes the rules away that drop what comes from the senders of a plan.
+func (c *cell) mendNode(ctx context.Context, n *node, p *cutting) (string, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	kept := slices.DeleteFunc(slices.Clone(n.rules), func(rule string) bool {
+		return slices.ContainsFunc(p.rules[n], func(r string) bool {
+			source, _, _ := strings.Cut(r, " -j")
+			return strings.HasPrefix(rule+" ", source+" ")
+		})
+	})
+	gone := len(n.rules) - len(kept)
+	if gone == 0 || n.harm.paused {
+		return "", nil // in what is frozen nothing can be executed
+	}
+	n.rules = kept
+	if n.harm.host {
+		return "", nil // when it starts, these rules do not come back
+	}
+	out, err := n.sh(ctx, cutScript(kept)+"iptables -S LOCKCHECK")
+	if err != nil || strings.Count(out, "-A LOCKCHECK") != len(kept) {
+		return "", err
+	}
+	return fmt.Sprintf("%s has %d rules left of %d", n.name, len(kept), len(kept)+gone), nil
 }
 
 // healRules lets all through again. n.mu is held.

@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/cluster/inject"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
@@ -18,22 +19,15 @@ import (
 // failoverLimit bounds waiting for the roles to change.
 const failoverLimit = 10 * time.Second
 
-// failover asks for a manual failover of the master, and waits until another
-// is master.
-func (c *cell) failover(ctx context.Context, t targets) (string, error) {
-	old, err := c.master(ctx)
-	if err != nil {
-		return "", err
-	}
-	if len(t.nodes) > 0 {
-		old = t.nodes[0]
-	}
-	err = c.act(func() error {
-		switch c.o.Topology.Lock {
+// SwitchOver implements inject.Masters: it waits until another is master.
+func (b backend) SwitchOver(ctx context.Context, master inject.Target) (string, error) {
+	old := b.find(inject.Targets{master}).nodes[0]
+	err := b.act(func() error {
+		switch b.o.Topology.Lock {
 		case env.Sentinel:
-			return c.lockGroup().of(sentinelKind)[0].do(ctx, "SENTINEL", "FAILOVER", masterName)
+			return b.lockGroup().of(sentinelKind)[0].do(ctx, "SENTINEL", "FAILOVER", masterName)
 		case env.RedisCluster:
-			return c.clusterFailover(ctx, old)
+			return b.clusterFailover(ctx, old)
 		}
 		return fmt.Errorf("%w: this topology has nobody to fail over to", cluster.ErrUnavailable)
 	})
@@ -41,12 +35,12 @@ func (c *cell) failover(ctx context.Context, t targets) (string, error) {
 		return "", err
 	}
 	limit := failoverLimit
-	if c.p.Harmless {
+	if b.p.Harmless {
 		limit = askLimit
 	}
 	var now *node
 	err = until(ctx, limit, func(ctx context.Context) (err error) {
-		now, err = c.promotedFrom(ctx, old)
+		now, err = b.promotedFrom(ctx, old)
 		return err
 	})
 	if err != nil {
@@ -60,12 +54,13 @@ func (c *cell) promotedFrom(ctx context.Context, old *node) (*node, error) {
 	if c.o.Topology.Lock == env.RedisCluster {
 		return c.clusterSuccessor(ctx, old)
 	}
-	now, err := c.master(ctx)
-	if err == nil && now == old {
-		err = fmt.Errorf("%s is still master", old.name)
-	}
+	masters, err := c.masters(ctx)
 	if err != nil {
 		return nil, err
+	}
+	now := masters[0]
+	if now == old {
+		return nil, fmt.Errorf("%s is still master", old.name)
 	}
 	role, err := now.askRole(ctx)
 	if err == nil && role != "master" {
@@ -74,23 +69,24 @@ func (c *cell) promotedFrom(ctx context.Context, old *node) (*node, error) {
 	return now, err
 }
 
-// Memory pressure: as many keys with a ttl as make the server's limit half of
-// them, so that about every second lease goes too.
+// Memory pressure: as many keys with a ttl as make up nearly all that the server
+// has.
 const (
 	fillerCount = 400
 	fillerSize  = 10 << 10
 	fillerTTL   = 600 // seconds
 )
 
-// evict fills a server with keys that have a ttl and then takes half of their
-// memory away under allkeys-random: it has to throw leases out, too.
-func (c *cell) evict(ctx context.Context, t targets) (string, error) {
-	proofs := make([]string, 0, len(t.nodes))
-	for _, n := range t.nodes {
-		if n.kind != redisKind {
-			return "", fmt.Errorf("%w: %s has no memory limit to set", cluster.ErrUnavailable, n.name)
+// Evict implements inject.Memory: it fills a server with keys that have a ttl and
+// then takes a share of their memory away under allkeys-random: it has to throw
+// about that share of the leases out, too.
+func (b backend) Evict(ctx context.Context, servers inject.Targets, share float64) (string, error) {
+	var proofs []string
+	for _, n := range b.find(servers).nodes {
+		if n.kind != redisKind || n.dead() {
+			return "", fmt.Errorf("%w: %s has no keys", cluster.ErrUnavailable, n.name)
 		}
-		proof, err := c.evictOne(ctx, n)
+		proof, err := b.evictOne(ctx, n, share)
 		if err != nil {
 			return "", err
 		}
@@ -127,7 +123,7 @@ func (c *cell) fillerName(ctx context.Context, n *node) (string, error) {
 	return name + "{" + key + "}", err
 }
 
-func (c *cell) evictOne(ctx context.Context, n *node) (string, error) {
+func (c *cell) evictOne(ctx context.Context, n *node, share float64) (string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	evicted := func() (int64, error) {
@@ -155,11 +151,11 @@ func (c *cell) evictOne(ctx context.Context, n *node) (string, error) {
 	}
 	var gone, limit int64
 	_ = until(ctx, askLimit, func(ctx context.Context) error { // how many is the proof
-		if err := c.act(func() (err error) { limit, err = n.squeeze(ctx, limit); return err }); err != nil {
+		if err := c.act(func() (err error) { limit, err = n.squeeze(ctx, limit, share); return err }); err != nil {
 			return err
 		}
 		after, err := evicted()
-		if gone = after - before; err == nil && gone < fillerCount/4 {
+		if gone = after - before; err == nil && gone < int64(share*fillerCount/2) {
 			err = fmt.Errorf("%d keys evicted so far", gone)
 		}
 		return err
@@ -170,11 +166,11 @@ func (c *cell) evictOne(ctx context.Context, n *node) (string, error) {
 	return fmt.Sprintf("%s evicted %d keys", n.name, gone), nil
 }
 
-// squeeze limits a server's memory to what it uses less half of the filling,
+// squeeze limits a server's memory to what it uses less a share of the filling,
 // unless it is still about to come down to the limit that it has. It does not
 // count what its replicas have yet to fetch, so neither does this, and the
 // limit has to be set again when they have.
-func (n *node) squeeze(ctx context.Context, limit int64) (int64, error) {
+func (n *node) squeeze(ctx context.Context, limit int64, share float64) (int64, error) {
 	f, err := n.info(ctx, "memory")
 	if err != nil {
 		return limit, err
@@ -183,7 +179,7 @@ func (n *node) squeeze(ctx context.Context, limit int64) (int64, error) {
 	if limit > 0 && counted > limit {
 		return limit, nil
 	}
-	limit = counted - fillerCount*fillerSize/2
+	limit = counted - int64(share*fillerCount*fillerSize)
 	return limit, n.do(ctx, "CONFIG", "SET", "maxmemory-policy", "allkeys-random", "maxmemory", limit)
 }
 

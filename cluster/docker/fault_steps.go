@@ -4,40 +4,33 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
-	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/cluster/inject"
 	"github.com/lockcheck/lockcheck/histories"
 )
 
-// Faults that wait for a worker to reach a step, and the standing still of
-// its periodic tasks, or of its work.
+// Faults that wait for a worker to reach a step.
 
-// stepLimit bounds waiting for a worker to come to the step. A design that has
-// no such step never does; the fault then has no proof.
-const stepLimit = 8 * time.Second
-
-// ambushWorkers lays in wait at a step of the workers, and returns when the
-// first of them has come there. A crash or a pause happens once, a delay each
-// time until it is healed. Since a crash comes later than the fault that asked
-// for it, it is recorded as a kill at the moment when it happened.
-func (c *cell) ambushWorkers(ctx context.Context, f histories.Fault, t *targets) (string, error) {
-	if c.p.Harmless {
-		return "", nil
+// Ambush implements inject.Ambusher. Since a crash comes later than the fault that
+// asked for it, it is recorded as a kill at the moment when it happened, and a
+// lost reply as its loss.
+func (b backend) Ambush(ctx context.Context, a inject.Ambush) (inject.Caught, error) {
+	if b.p.Harmless {
+		return inject.Caught{}, nil
 	}
-	hits := make(chan note, 16*len(t.workers))
+	hits := make(chan note, 16*len(a.Workers))
 	laid := map[int64]int{}
-	for _, w := range t.workers {
-		id := c.seq.Add(1)
+	for _, w := range a.Workers {
+		id := b.seq.Add(1)
 		laid[id] = w
-		c.waits.Store(id, hits)
-		defer c.waits.Delete(id)
+		b.waits.Store(id, hits)
+		defer b.waits.Delete(id)
 	}
-	if err := c.lay(ctx, f, *t, laid); err != nil {
-		return "", err
+	if err := b.lay(ctx, a, laid); err != nil {
+		return inject.Caught{}, err
 	}
-	timer := time.NewTimer(stepLimit)
+	timer := time.NewTimer(a.Wait)
 	defer timer.Stop()
 	var first note
 	select {
@@ -45,34 +38,29 @@ func (c *cell) ambushWorkers(ctx context.Context, f histories.Fault, t *targets)
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	if f.F != histories.Delay {
-		if err := c.unlay(ctx, *t, laid); err != nil {
-			return "", err
+	if a.F != histories.Delay {
+		if err := b.unlay(ctx, a, laid); err != nil {
+			return inject.Caught{}, err
 		}
 	}
-	if f.F != histories.Delay {
-		*t = targets{}
-	}
 	if first.Hit == 0 {
-		return "", ctx.Err()
+		return inject.Caught{}, ctx.Err()
 	}
-	name := cluster.HostName(laid[first.Hit])
-	struck := c.hostOf(laid[first.Hit])
-	t.at = first.At
-	if f.F == histories.Crash || f.F == histories.Pause {
-		t.addHost(struck, struck.workers...)
-	}
-	return aftermath(ctx, f, struck, name, first), nil
+	struck := b.hostOf(laid[first.Hit])
+	return inject.Caught{
+		Process: inject.Process(struck.workers), At: first.At,
+		Proof: aftermath(ctx, a, struck, histories.WorkerName(laid[first.Hit]), first),
+	}, nil
 }
 
 // lay tells the hosts about the ambushes.
-func (c *cell) lay(ctx context.Context, f histories.Fault, t targets, laid map[int64]int) error {
-	return each(t.hosts, func(h *host) error {
+func (c *cell) lay(ctx context.Context, a inject.Ambush, laid map[int64]int) error {
+	return each(c.hostsOf(a.Workers), func(h *host) error {
 		_, err := c.change(ctx, h, func(want *control) {
 			list := slices.Clone(want.Ambushes)
 			for id, w := range laid {
 				if slices.Contains(h.workers, w) {
-					list = append(list, ambush{ID: id, Worker: w, Step: f.Step, F: f.F, For: f.For})
+					list = append(list, ambush{ID: id, Worker: w, Step: a.Step, F: a.F, For: a.Delay})
 				}
 			}
 			want.Ambushes = list
@@ -82,8 +70,8 @@ func (c *cell) lay(ctx context.Context, f histories.Fault, t targets, laid map[i
 }
 
 // unlay takes back what nobody has run into.
-func (c *cell) unlay(ctx context.Context, t targets, laid map[int64]int) error {
-	return each(t.hosts, func(h *host) error {
+func (c *cell) unlay(ctx context.Context, a inject.Ambush, laid map[int64]int) error {
+	return each(c.hostsOf(a.Workers), func(h *host) error {
 		_, err := c.change(ctx, h, func(want *control) {
 			want.Ambushes = slices.DeleteFunc(slices.Clone(want.Ambushes), func(a ambush) bool { _, ours := laid[a.ID]; return ours })
 		})
@@ -110,10 +98,9 @@ func (c *cell) ambushed(h *host, n note) {
 	h.mu.Unlock()
 	switch a.F {
 	case histories.Crash:
-		c.note(histories.Event{Time: int64(n.At), F: histories.Kill, Targets: h.names(), Note: "crash between two steps"})
+		c.emit(inject.Crashed(n.At, inject.Process(h.workers), a.Step))
 	case histories.Loss:
-		lost := histories.Fault{F: histories.Loss, Targets: h.names(), Step: a.Step}
-		c.note(histories.Event{Time: int64(n.At), F: histories.Loss, Targets: lost.Targets, Fault: &lost, Proof: n.Text})
+		c.emit(inject.LostReply(n.At, a.Worker, a.Step, n.Text))
 	}
 	if waiting {
 		select {
@@ -124,9 +111,9 @@ func (c *cell) ambushed(h *host, n note) {
 }
 
 // aftermath looks whether the worker that ran into it is as it should be.
-func aftermath(ctx context.Context, f histories.Fault, h *host, name string, n note) string {
-	at := fmt.Sprintf("%s at %q, %.3f s", name, f.Step, n.At.Seconds())
-	switch f.F {
+func aftermath(ctx context.Context, a inject.Ambush, h *host, name string, n note) string {
+	at := fmt.Sprintf("%s at %q, %.3f s", name, a.Step, n.At.Seconds())
+	switch a.F {
 	case histories.Crash:
 		select {
 		case <-h.end():
@@ -138,7 +125,7 @@ func aftermath(ctx context.Context, f histories.Fault, h *host, name string, n n
 	case histories.Loss:
 		return n.Text
 	}
-	return fmt.Sprintf("%s: delayed by %s", at, f.For)
+	return fmt.Sprintf("%s: delayed by %s", at, a.Delay)
 }
 
 func prefixed(proof, at string) string {
@@ -146,37 +133,4 @@ func prefixed(proof, at string) string {
 		return ""
 	}
 	return at + ": " + proof
-}
-
-// freezeTasks has the periodic tasks of the workers stand still, or all their
-// work but these, or lets them go on.
-func (c *cell) freezeTasks(ctx context.Context, t targets, step string, still bool) (string, error) {
-	if c.p.Harmless {
-		return "", nil
-	}
-	what := map[string]string{histories.StepRenewal: "renewals", histories.StepWork: "work"}[step]
-	var proofs []string
-	for _, h := range t.hosts {
-		n, err := c.change(ctx, h, func(want *control) {
-			frozen := &want.Frozen
-			if step == histories.StepWork {
-				frozen = &want.Still
-			}
-			*frozen = slices.DeleteFunc(slices.Clone(*frozen), func(w int) bool { return slices.Contains(t.workers, w) })
-			for _, w := range h.workers {
-				if still && slices.Contains(t.workers, w) {
-					*frozen = append(*frozen, w)
-				}
-			}
-		})
-		if err != nil {
-			return "", err
-		}
-		proof := ""
-		if n.Ack != 0 {
-			proof = fmt.Sprintf("%s says of its %s: %s", h.name, what, map[bool]string{true: "stopped", false: "going on"}[still])
-		}
-		proofs = append(proofs, proof)
-	}
-	return strings.TrimSpace(join(proofs)), nil
 }

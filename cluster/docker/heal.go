@@ -4,21 +4,67 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"syscall"
-
-	"github.com/lockcheck/lockcheck/cluster"
 )
 
-// healFault is the fault "heal": cuts, losses, skews and delays end. What was
-// killed or frozen stays so.
-func (c *cell) healFault(ctx context.Context) (cluster.Effect, error) {
+// HealAll implements inject.Healer. The look is at the tables and the clocks of
+// the nodes that were hurt, and at what worker processes say of themselves.
+func (b backend) HealAll(ctx context.Context) (string, error) {
+	hurt := slices.DeleteFunc(b.nodes(), func(n *node) bool { return !n.hurtSoftly() })
+	hosts := slices.DeleteFunc(slices.Clone(b.hosts), func(h *host) bool { return !h.hurt() })
 	err := errors.Join(
-		each(c.nodes(), func(n *node) error { return n.healSoft(ctx) }),
-		each(c.hosts, func(h *host) error { return c.healHost(ctx, h) }))
+		each(b.nodes(), func(n *node) error { return n.healSoft(ctx) }),
+		each(b.hosts, func(h *host) error { return b.healHost(ctx, h) }))
 	if err != nil {
-		return cluster.Effect{}, err
+		return "", err
 	}
-	return cluster.Effect{Proof: "no rule, no skew, no cut link is left"}, nil
+	return join(ofNodes(hurt, func(n *node) string { return n.healed(ctx) }),
+		ofHosts(hosts, func(h *host) string { return b.healedHost(ctx, h) })), nil
+}
+
+// hurtSoftly reports whether there is something that healSoft undoes.
+func (n *node) hurtSoftly() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.rules) > 0 || n.harm.skew || n.harm.memory
+}
+
+// healed looks whether nothing is wrong with a node that runs.
+func (n *node) healed(ctx context.Context) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.harm.host || n.harm.paused {
+		return ""
+	}
+	rules, err := n.sh(ctx, "iptables -S LOCKCHECK")
+	if err != nil || strings.Contains(rules, "-A LOCKCHECK") {
+		return ""
+	}
+	if n.kind == redisKind && !n.harm.process {
+		if off, err := n.clockOff(ctx); err != nil || off.Abs() > skewTolerance {
+			return ""
+		}
+	}
+	return n.name + " drops nothing, its clock is right"
+}
+
+// hurt reports whether there is something that healHost undoes.
+func (h *host) hurt() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := &h.want
+	return len(w.Links)+len(w.Frozen)+len(w.Still)+len(w.Ambushes) > 0 || w.Clock != clockShift{}
+}
+
+// healedHost asks a worker process whether it is well.
+func (c *cell) healedHost(ctx context.Context, h *host) string {
+	n, err := c.change(ctx, h, func(*control) {})
+	if err != nil || n.Ack == 0 || n.Wall.Abs() > skewTolerance || len(n.Unreachable) > 0 {
+		return ""
+	}
+	return h.name + " has all its links, its clock is right"
 }
 
 // Heal implements cluster.Cluster. It tries everything, whatever fails, and

@@ -13,7 +13,7 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/cluster/inject"
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/internal/tail"
 	"github.com/lockcheck/lockcheck/workload/env"
@@ -43,7 +43,7 @@ type host struct {
 // StartWorkers implements cluster.Cluster.
 func (c *cell) StartWorkers(ctx context.Context) error {
 	for first := 0; first < c.o.Workers; first += c.o.PerHost {
-		h := &host{name: cluster.HostName(first), acks: map[int64]chan note{}}
+		h := &host{name: histories.WorkerName(first), acks: map[int64]chan note{}}
 		for n := first; n < min(first+c.o.PerHost, c.o.Workers); n++ {
 			h.workers = append(h.workers, n)
 		}
@@ -248,7 +248,7 @@ func (c *cell) AwaitWorkers(ctx context.Context, limit time.Duration) (killed []
 	}
 	for _, h := range late {
 		if h.kill() {
-			killed = append(killed, h.names()...)
+			killed = append(killed, inject.Process(h.workers).Names()...)
 		}
 	}
 	var errs []error
@@ -292,21 +292,12 @@ func (c *cell) killWorkers() {
 	_ = each(c.hosts, func(h *host) error { h.kill(); return nil })
 }
 
-// names are the workers of a host.
-func (h *host) names() []string {
-	var names []string
-	for _, n := range h.workers {
-		names = append(names, cluster.HostName(n))
-	}
-	return names
-}
-
 // signal sends a signal to the process.
 func (h *host) signal(s syscall.Signal) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.alive() {
-		return fmt.Errorf("%s is dead", h.name)
+		return fmt.Errorf("%s: %w", h.name, errAlready)
 	}
 	h.paused = s == syscall.SIGSTOP
 	return h.proc.Signal(s)

@@ -54,7 +54,7 @@ func TestALossNeedNotHitEverybody(t *testing.T) {
 		{0.1, []string{"", senderOnly}, []string{"b", ""}, "b"},
 		{0.1, []string{""}, []string{""}, ""},
 	} {
-		if got := newCutting(c.rate < 1, c.rate).proof(c.drops, c.heard); got != c.want {
+		if got := (&cutting{loss: c.rate < 1, rate: c.rate}).proof(c.drops, c.heard); got != c.want {
 			t.Errorf("rate %v, %q and %q: %q, want %q", c.rate, c.drops, c.heard, got, c.want)
 		}
 	}

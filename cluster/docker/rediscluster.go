@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -95,6 +98,63 @@ func (g *group) clusterInOrder(ctx context.Context) error {
 		return fmt.Errorf("%d masters, want %d", masters, clusterMasters)
 	}
 	return nil
+}
+
+// clusterMasters are the owners of the slots, in their order, in the eyes of most
+// of the members that answer.
+func (c *cell) clusterMasters(ctx context.Context) ([]*node, error) {
+	ctx, cancel := context.WithTimeout(ctx, askLimit)
+	defer cancel()
+	members := c.locks()
+	seen := make([]string, len(members))
+	_ = each(members, func(n *node) (err error) { // who does not answer has no vote
+		seen[slices.Index(members, n)], err = n.redis.ClusterNodes(ctx).Result()
+		return err
+	})
+	votes := map[int64]map[string]int{} // by the first slot, by address
+	for _, text := range seen {
+		for first, ip := range slotOwners(text) {
+			if votes[first] == nil {
+				votes[first] = map[string]int{}
+			}
+			votes[first][ip]++
+		}
+	}
+	var masters []*node
+	for _, first := range slices.Sorted(maps.Keys(votes)) {
+		var best *node
+		for _, n := range members {
+			ip := n.addr.Addr().String()
+			if v := votes[first][ip]; v > 0 && (best == nil || v > votes[first][best.addr.Addr().String()]) {
+				best = n
+			}
+		}
+		if best != nil && !slices.Contains(masters, best) {
+			masters = append(masters, best)
+		}
+	}
+	if len(masters) == 0 {
+		return nil, errNoMaster
+	}
+	return masters, nil
+}
+
+// slotOwners reads CLUSTER NODES: the addresses of the masters by the first of
+// their slots.
+func slotOwners(text string) map[int64]string {
+	owners := map[int64]string{}
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line) // id, ip:port@bus, flags, master, ping, pong, epoch, link, slots …
+		if len(f) < 9 || !strings.Contains(f[2], "master") {
+			continue
+		}
+		ip, _, _ := strings.Cut(f[1], ":")
+		first, _, _ := strings.Cut(f[8], "-")
+		if slot, err := strconv.ParseInt(first, 10, 64); err == nil {
+			owners[slot] = ip
+		}
+	}
+	return owners
 }
 
 // clusterFailover has a replica of old take over, with old's help.

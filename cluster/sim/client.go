@@ -178,7 +178,7 @@ func (l *line) within(ctx context.Context, limit time.Duration, args []string) (
 	x.task.t.waitingFor(l.host.name, args)
 	until := s.now + limit
 	why := s.wait(ctx, until)
-	if w := x.task.t.worker; x.ended && x.err == nil && w != nil && w.loses(x.task.t, args, x.reply) {
+	if p := x.task.t.program; x.ended && x.err == nil && p != nil && p.loses(x.task.t, args, x.reply) {
 		x.ended, why = false, s.wait(ctx, until)
 	}
 	switch {
@@ -255,8 +255,8 @@ func (t *task) waitingFor(server string, args []string) { t.server, t.request = 
 // doing says what the task is at, for messages.
 func (t *task) doing() string {
 	var parts []string
-	if t.worker != nil {
-		parts = append(parts, t.worker.operation())
+	if t.program != nil {
+		parts = append(parts, t.program.doing())
 	}
 	switch {
 	case t.server == "":

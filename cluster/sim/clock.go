@@ -70,15 +70,15 @@ func (k *ticker) stop() {
 	}
 }
 
-// count tells the worker how many tickers may still wake something.
+// count tells the program how many tickers may still wake something.
 func (k *ticker) count(n int) {
-	if w := k.of.worker; w != nil {
-		w.ticking += n
+	if p := k.of.program; p != nil {
+		p.ticking += n
 	}
 }
 
 func (k *ticker) plan() {
-	k.s.push(event{at: k.due, proc: k.of.proc, fn: k.tick, periodic: true})
+	k.s.push(event{at: k.due, proc: k.of.proc, fn: k.tick, program: k.of.program})
 }
 
 // tick runs f once, in a task.
@@ -96,12 +96,12 @@ func (k *ticker) tick() {
 		k.due += k.d // if that is over, at once
 		k.plan()
 	})
-	t.periodic, t.worker = true, k.of.worker
+	t.periodic, t.program = true, k.of.program
 	k.s.step(t)
 }
 
-// over: stopped, its context ended, or the worker it belongs to ended.
+// over: stopped, its context ended, or the program it belongs to ended.
 func (k *ticker) over() bool {
-	w := k.of.worker
-	return k.stopped || k.ctx.Err() != nil || w != nil && w.ended()
+	p := k.of.program
+	return k.stopped || k.ctx.Err() != nil || p != nil && p.ended()
 }

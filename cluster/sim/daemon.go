@@ -1,5 +1,7 @@
 package sim
 
+import "github.com/lockcheck/lockcheck/histories"
+
 // daemon is a server's program on a machine of its own: what all kinds of
 // server have in common.
 type daemon struct {
@@ -33,7 +35,7 @@ func (d *daemon) rise(serve service) {
 // fall ends the program. By "process" its machine lives on and resets the
 // connections; otherwise the machine goes with it and there is silence.
 func (d *daemon) fall(mode string) (byProcess bool) {
-	byProcess = mode == "process"
+	byProcess = mode == histories.ModeProcess
 	d.host.up = byProcess
 	d.net.exit(d.proc, byProcess)
 	return byProcess

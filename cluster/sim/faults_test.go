@@ -35,7 +35,7 @@ func outcome(reply any, err error) string {
 }
 
 // lockers race for one key, then say whether they got it.
-var lockers = program(func(ctx context.Context, e *env.Env, w env.Wire) {
+var lockers = runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 	note(e, w, outcome(e.Lock[0].Do(ctx, "SET", "lock", e.Worker, "NX", "PX", 1000)))
 })
 
@@ -80,7 +80,7 @@ func TestNodeFaultsAsAClientSeesThem(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 1, Program: program(func(ctx context.Context, e *env.Env, w env.Wire) {
+			r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 1, Program: runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 				if tt.before {
 					set(ctx, e)
 				}
@@ -108,7 +108,7 @@ func TestNodeFaultsAsAClientSeesThem(t *testing.T) {
 func TestTimedOutRequestLandsLateOrNever(t *testing.T) {
 	landed := map[any]int{}
 	for seed := range uint64(40) {
-		r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 1, Seed: seed, Program: program(func(ctx context.Context, e *env.Env, w env.Wire) {
+		r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 1, Seed: seed, Program: runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 			e.Lock[0].Do(ctx, "PING")
 			e.Clock.Sleep(ctx, 200*time.Millisecond)
 			note(e, w, outcome(e.Lock[0].Do(ctx, "SET", "late", "1")))
@@ -189,7 +189,7 @@ func TestWhatASilentFaultCannotProve(t *testing.T) {
 		{F: histories.Crash, Targets: both, Step: "commit", For: time.Second},
 		{F: histories.Heal},
 	}
-	loop := program(func(ctx context.Context, e *env.Env, w env.Wire) {
+	loop := runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 		e.Lock[0].Do(ctx, "SET", "key", "1")
 		for w.Phase() == env.Running {
 			e.Clock.Sleep(ctx, 100*time.Millisecond)
@@ -261,7 +261,7 @@ func TestFaultsThatCannotBeHad(t *testing.T) {
 }
 
 func TestHealUndoesEverything(t *testing.T) {
-	r := newRig(t, Config{}, cluster.Options{Topology: env.Topology{Lock: env.Sentinel, Stock: true}, Workers: 2, Program: program(func(ctx context.Context, e *env.Env, w env.Wire) {
+	r := newRig(t, Config{}, cluster.Options{Topology: env.Topology{Lock: env.Sentinel, Stock: true}, Workers: 2, Program: runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 		for w.Phase() != env.Done {
 			e.Clock.Sleep(ctx, 10*time.Millisecond)
 		}
@@ -312,9 +312,9 @@ func TestRoles(t *testing.T) {
 		{env.RedisCluster, "master", "redis-1 redis-2 redis-3"},
 		{env.RedisCluster, "replicas", "redis-4 redis-5 redis-6"},
 		{env.RedisCluster, "key:foo", "redis-3"},
-		{env.Single, "workers", "worker-0 worker-2 worker-4"},
-		{env.Single, "half-workers", "worker-0 worker-2"},
-		{env.Single, "worker-3", "worker-2"},
+		{env.Single, "workers", "worker-0 worker-1 worker-2 worker-3 worker-4 worker-5"},
+		{env.Single, "half-workers", "worker-0 worker-1 worker-2 worker-3"},
+		{env.Single, "worker-3", "worker-2 worker-3"},
 		{env.Single, "stock", "stock-1"},
 		{env.Single, "queue", "queue-1"},
 		{env.Single, "sql", "sql-1"},
@@ -322,14 +322,12 @@ func TestRoles(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(string(tt.topology)+" "+tt.role, func(t *testing.T) {
 			r := newRig(t, Config{}, cluster.Options{Topology: env.Topology{Lock: tt.topology, Stock: true, Queue: true, SQL: true}, Workers: 6, PerHost: 2})
-			found, err := r.resolve([]string{tt.role, tt.role})
-			var names []string
-			for _, f := range found {
-				names = append(names, f.label())
-			}
-			if got := strings.Join(names, " "); got != tt.want || err != nil {
-				t.Errorf("%s, error %v", got, err)
-			}
+			r.direct(func(ctx context.Context) {
+				effect, err := r.Inject(ctx, histories.Fault{F: histories.Resume, Targets: []string{tt.role, tt.role}})
+				if got := strings.Join(effect.Targets, " "); got != tt.want || err != nil {
+					t.Errorf("%s, error %v", got, err)
+				}
+			})
 		})
 	}
 }

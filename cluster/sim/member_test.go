@@ -183,7 +183,7 @@ func TestMinorityMasterStopsServing(t *testing.T) {
 func TestManualClusterFailoverLosesNothing(t *testing.T) {
 	for seed := range uint64(20) {
 		taken := map[string]int64{}
-		r := newRig(t, Config{}, seeded(sharded, seed, program(func(ctx context.Context, e *env.Env, w env.Wire) {
+		r := newRig(t, Config{}, seeded(sharded, seed, runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 			for w.Phase() == env.Running {
 				key := fmt.Sprintf("n-%d-%d", e.Worker, e.Rand.IntN(9))
 				if got, err := e.Lock[0].Do(ctx, "INCR", key); err == nil {

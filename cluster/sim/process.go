@@ -5,19 +5,44 @@ import "slices"
 // process is one operating-system process: a server, or the host of some
 // workers. It can be paused and killed; a restarted server is a new process.
 type process struct {
-	s     *scheduler
-	host  *host
-	name  string
-	tasks []*task
-	conns []*conn // open at this end, oldest first
-	serve service // nil: it only calls others
+	s        *scheduler
+	host     *host
+	name     string
+	tasks    []*task
+	programs []*program // of its workers
+	conns    []*conn    // open at this end, oldest first
+	serve    service    // nil: it only calls others
 
-	dead           bool
-	paused         bool
-	renewalsPaused bool    // its periodic tasks stand still
-	workPaused     bool    // its workers' other tasks stand still
-	held           []event // what came due meanwhile
-	due            []*task // those of its tasks that would go on, were it not for workPaused
+	dead   bool
+	paused bool
+	held   []event // what came due meanwhile
+	due    []*task // those of its tasks that would go on, were it not that their program's work is paused
+}
+
+// program is what one worker runs in a process, from its start to its end: a task
+// of its own, and what it runs periodically. The two can be paused apart.
+type program struct {
+	main  *task
+	doing func() string // the operation that it is at, for messages
+	// loses reports whether a reply that a task has got gets lost on its way.
+	loses   func(t *task, args []string, reply any) bool
+	ticking int // functions of Clock.Every that may run again
+
+	renewalsPaused bool // its periodic tasks stand still
+	workPaused     bool // its other tasks stand still
+}
+
+// ended reports whether it does nothing any more.
+func (p *program) ended() bool { return p.main == nil || p.main.done || p.main.dead }
+
+// stopped reports whether an event is one of a program's periodic ones, which
+// stand still.
+func (e *event) stopped() bool {
+	of := e.program
+	if e.task != nil && e.task.periodic {
+		of = e.task.program
+	}
+	return of != nil && of.renewalsPaused
 }
 
 // takes reports whether the process does e now. What a paused process should
@@ -26,7 +51,7 @@ func (p *process) takes(e event) bool {
 	if p.dead {
 		return false
 	}
-	if p.paused || p.renewalsPaused && (e.periodic || e.task != nil && e.task.periodic) {
+	if p.paused || e.stopped() {
 		p.held = append(p.held, e)
 		return false
 	}
@@ -36,7 +61,7 @@ func (p *process) takes(e event) bool {
 // stays reports whether a task that would go on stands still. Why it was
 // woken, it learns when the process is resumed.
 func (p *process) stays(t *task) bool {
-	if !p.workPaused || t.worker == nil || t.periodic {
+	if t.program == nil || !t.program.workPaused || t.periodic {
 		return false
 	}
 	if !t.held {
@@ -54,15 +79,28 @@ func (p *process) do(f func()) {
 }
 
 // frozen reports whether the process, or a part of it, is paused.
-func (p *process) frozen() bool { return p.paused || p.renewalsPaused || p.workPaused }
+func (p *process) frozen() bool {
+	return p.paused || slices.ContainsFunc(p.programs, func(g *program) bool { return g.renewalsPaused || g.workPaused })
+}
 
 // pause freezes the process: its queue stays, its time does not.
 func (p *process) pause() { p.paused = true }
 
-// resume lets the process go on where it stopped. What came due happens now,
-// in the order in which it came due.
+// resume lets the process and all its parts go on where they stopped.
 func (p *process) resume() {
-	p.paused, p.renewalsPaused, p.workPaused = false, false, false
+	p.paused = false
+	for _, g := range p.programs {
+		g.renewalsPaused, g.workPaused = false, false
+	}
+	p.release()
+}
+
+// release lets happen what came due and is no longer paused: now, in the order
+// in which it came due. What is still paused will be held again.
+func (p *process) release() {
+	if p.paused {
+		return
+	}
 	held, due := p.held, p.due
 	p.held, p.due = nil, nil
 	for _, t := range due {

@@ -15,9 +15,8 @@ type event struct {
 	fn     func()
 	// idle marks housekeeping (heartbeats and what follows from them): if
 	// nothing else is left, nothing will ever happen again.
-	idle bool
-	// periodic: a tick of Clock.Every, or of a task that such a tick began.
-	periodic bool
+	idle    bool
+	program *program // whose tick of Clock.Every it is
 }
 
 // queue holds events by time. It is a binary heap of small entries without

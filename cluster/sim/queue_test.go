@@ -18,7 +18,7 @@ var queued = cluster.Options{Topology: env.Topology{Queue: true}, Workers: 2}
 
 // consumers take messages until the run ends; worker 0 takes one and never
 // comes to acknowledge it.
-var consumers = program(func(ctx context.Context, e *env.Env, w env.Wire) {
+var consumers = runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 	for w.Phase() == env.Running {
 		body, ack, ok, err := e.Queue.Consume(ctx, 100*time.Millisecond)
 		if err != nil || !ok {

@@ -191,7 +191,7 @@ func TestLoadingServerSaysSo(t *testing.T) {
 }
 
 func TestSubscribersHearPublishedMessages(t *testing.T) {
-	r := newRig(t, Config{}, seeded(replicated, 1, program(func(ctx context.Context, e *env.Env, w env.Wire) {
+	r := newRig(t, Config{}, seeded(replicated, 1, runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 		if e.Worker == 1 {
 			e.Clock.Sleep(ctx, time.Second)
 			n, err := e.Lock[0].Do(ctx, "PUBLISH", "c", "hello")

@@ -107,8 +107,8 @@ func (r *rig) sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// program is a worker's program that cannot fail.
-func program(f func(ctx context.Context, e *env.Env, w env.Wire)) env.Worker {
+// runs is a worker's program that cannot fail.
+func runs(f func(ctx context.Context, e *env.Env, w env.Wire)) env.Worker {
 	return func(ctx context.Context, _ []byte, e *env.Env, w env.Wire) error {
 		f(ctx, e, w)
 		return nil

@@ -71,8 +71,8 @@ func (c *simulation) hangs() error {
 		return fmt.Errorf("%w: a server computes for %v of real time (an endless script?)", ErrNoProgress, c.config.Guard)
 	}
 	doing := "no operation"
-	if t.worker != nil {
-		doing = t.worker.operation()
+	if t.program != nil {
+		doing = t.program.doing()
 	}
 	err := fmt.Errorf("%w: it computes, or waits for something outside its Env, for %v of real time", ErrNoProgress, c.config.Guard)
 	return &StuckError{Task: t.name, Doing: doing, Err: err}

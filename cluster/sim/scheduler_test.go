@@ -52,7 +52,7 @@ func TestSameSeedSameEvents(t *testing.T) {
 }
 
 func TestTimePassesOnlyWhereTheProgramWaits(t *testing.T) {
-	r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 2, Program: program(func(ctx context.Context, e *env.Env, w env.Wire) {
+	r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 2, Program: runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 		for range 3 {
 			note(e, w, e.Clock.Now().String())
 			e.Clock.Sleep(ctx, time.Duration(e.Worker+2)*time.Second)
@@ -72,7 +72,7 @@ func TestTimePassesOnlyWhereTheProgramWaits(t *testing.T) {
 }
 
 func TestEveryTicksLikeATicker(t *testing.T) {
-	r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 1, Program: program(func(ctx context.Context, e *env.Env, w env.Wire) {
+	r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 1, Program: runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 		n := 0
 		e.Clock.Every(ctx, 10*time.Second, func(context.Context) bool {
 			note(e, w, "beyond the worker's end")
@@ -104,7 +104,7 @@ func TestEveryTicksLikeATicker(t *testing.T) {
 }
 
 func TestEveryKeepsItsRhythmAfterAPause(t *testing.T) {
-	r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 1, Program: program(func(ctx context.Context, e *env.Env, w env.Wire) {
+	r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 1, Program: runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 		e.Clock.Every(ctx, time.Second, func(context.Context) bool { note(e, w, e.Clock.Now().String()); return true })
 		e.Clock.Sleep(ctx, 5500*time.Millisecond)
 	})})
@@ -124,7 +124,7 @@ func TestEveryKeepsItsRhythmAfterAPause(t *testing.T) {
 // The queue in the process's memory serves in order, and passes over those
 // who have gone.
 func TestLocalQueue(t *testing.T) {
-	r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 4, PerHost: 4, Program: program(func(ctx context.Context, e *env.Env, w env.Wire) {
+	r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 4, PerHost: 4, Program: runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 		e.Clock.Sleep(ctx, time.Duration(e.Worker)*100*time.Millisecond)
 		if e.Worker == 1 { // waits in the background, and ends
 			e.Clock.Every(ctx, 10*time.Millisecond, func(ctx context.Context) bool {
@@ -155,7 +155,7 @@ func TestLocalQueue(t *testing.T) {
 }
 
 func TestContextEndsASleepWhenAnotherTaskCancelsIt(t *testing.T) {
-	r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 1, Program: program(func(ctx context.Context, e *env.Env, w env.Wire) {
+	r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 1, Program: runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 		inner, cancel := context.WithCancel(ctx)
 		e.Clock.Every(ctx, time.Second, func(context.Context) bool { cancel(); return false })
 		err := e.Clock.Sleep(inner, time.Hour)
@@ -181,32 +181,32 @@ func TestRunsThatCannotGoOnEnd(t *testing.T) {
 		want    []string
 		kind    error
 	}{
-		{"every worker sleeps for ever", program(func(ctx context.Context, e *env.Env, w env.Wire) {
+		{"every worker sleeps for ever", runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 			invoke(e, w)
 			e.Clock.Sleep(ctx, 1<<62)
 		}), []string{"worker-0, in acquire of sku-1 (op 7)", "worker-1", "sleeps for ever"}, ErrDeadlock},
-		{"a worker waits for a turn that never comes", program(func(ctx context.Context, e *env.Env, w env.Wire) {
+		{"a worker waits for a turn that never comes", runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 			invoke(e, w)
 			e.Local.Enter(ctx, "q", 1<<62)
 			e.Local.Enter(ctx, "q", 1<<62)
 		}), []string{"worker-0, in acquire of sku-1 (op 7)"}, ErrDeadlock},
-		{"a worker looks at the clock for ever", program(func(ctx context.Context, e *env.Env, w env.Wire) {
+		{"a worker looks at the clock for ever", runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 			invoke(e, w)
 			for e.Clock.Now() < time.Hour {
 			}
 		}), []string{"worker-0, in acquire of sku-1 (op 7)", "calls at"}, ErrNoProgress},
-		{"a worker sleeps for no time for ever", program(func(ctx context.Context, e *env.Env, w env.Wire) {
+		{"a worker sleeps for no time for ever", runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 			invoke(e, w)
 			for {
 				e.Clock.Sleep(ctx, 0)
 			}
 		}), []string{"worker-", "in acquire of sku-1 (op 7)"}, ErrNoProgress},
-		{"a worker panics", program(func(ctx context.Context, e *env.Env, w env.Wire) {
+		{"a worker panics", runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 			invoke(e, w)
 			var empty []int
 			_ = empty[e.Worker]
 		}), []string{"worker-0, in acquire of sku-1 (op 7)", "index out of range"}, nil},
-		{"a periodic function panics", program(func(ctx context.Context, e *env.Env, w env.Wire) {
+		{"a periodic function panics", runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 			invoke(e, w)
 			e.Clock.Every(ctx, time.Second, func(context.Context) bool { panic("renewal") })
 			e.Clock.Sleep(ctx, time.Minute)
@@ -252,7 +252,7 @@ func noMoreGoroutines(t *testing.T, before int) {
 
 func TestGuardEndsARunThatComputesForEver(t *testing.T) {
 	release := make(chan struct{})
-	r := newRig(t, Config{Guard: 40 * time.Millisecond}, cluster.Options{Topology: single, Workers: 1, Program: program(func(ctx context.Context, e *env.Env, w env.Wire) {
+	r := newRig(t, Config{Guard: 40 * time.Millisecond}, cluster.Options{Topology: single, Workers: 1, Program: runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 		w.Emit(histories.Event{Type: histories.Invoke, F: histories.Release, Op: 3, Key: "sku-2"})
 		<-release // outside of Env: the scheduler cannot take over
 	})})
@@ -298,7 +298,7 @@ func TestWorkersThatDoNotEndAreKilledAndNamed(t *testing.T) {
 }
 
 func TestAwaitSeesAnEventBeforeTheNextStep(t *testing.T) {
-	r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 1, Program: program(func(ctx context.Context, e *env.Env, w env.Wire) {
+	r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 1, Program: runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 		e.Clock.Sleep(ctx, 1234567)
 		note(e, w, "granted")
 		note(e, w, "went on")

@@ -163,7 +163,7 @@ func TestRestartBeforeAnybodyNoticesEmptiesTheReplicas(t *testing.T) {
 func TestSplitBrain(t *testing.T) {
 	double := 0
 	for seed := range uint64(20) {
-		r := newRig(t, Config{}, seeded(replicated, seed, program(func(ctx context.Context, e *env.Env, w env.Wire) {
+		r := newRig(t, Config{}, seeded(replicated, seed, runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 			e.Lock[0].Do(ctx, "PING")
 			e.Clock.Sleep(ctx, 5*time.Second-e.Clock.Now())
 			for range 3 { // the side without the old master learns late
@@ -211,7 +211,7 @@ func TestSwitchoverLosesWritesInFlight(t *testing.T) {
 	lost := 0
 	for seed := range uint64(10) {
 		taken := map[string]bool{}
-		r := newRig(t, Config{}, seeded(replicated, seed, program(func(ctx context.Context, e *env.Env, w env.Wire) {
+		r := newRig(t, Config{}, seeded(replicated, seed, runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 			for i := 0; w.Phase() == env.Running; i++ {
 				key := fmt.Sprintf("w%d-%d", e.Worker, i)
 				if got, err := e.Lock[0].Do(ctx, "SET", key, "1"); err == nil && got == "OK" {
@@ -244,7 +244,7 @@ func TestSwitchoverLosesWritesInFlight(t *testing.T) {
 // connection, and go on with the new one.
 func TestClientsFindTheNewMaster(t *testing.T) {
 	for seed := range uint64(20) {
-		r := newRig(t, Config{}, seeded(replicated, seed, program(func(ctx context.Context, e *env.Env, w env.Wire) {
+		r := newRig(t, Config{}, seeded(replicated, seed, runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 			for w.Phase() == env.Running {
 				e.Lock[0].Do(ctx, "INCR", "n")
 				e.Clock.Sleep(ctx, 10*time.Millisecond)
@@ -269,7 +269,7 @@ func TestClientsFindTheNewMaster(t *testing.T) {
 // the switch, and goes to the new one long before the old one is demoted.
 func TestClientsAreToldOfASwitch(t *testing.T) {
 	for seed := range uint64(20) {
-		r := newRig(t, Config{}, seeded(replicated, seed, program(func(ctx context.Context, e *env.Env, w env.Wire) {
+		r := newRig(t, Config{}, seeded(replicated, seed, runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 			e.Lock[0].Do(ctx, "PING")
 			e.Clock.Sleep(ctx, 7*time.Second)
 			e.Lock[0].Do(ctx, "SET", fmt.Sprintf("from-%d", e.Worker), "1")

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/cluster/inject"
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
@@ -28,8 +29,8 @@ type simulation struct {
 	workers  []*worker
 	phase    env.Phase
 	awaiters []*awaiter
-	rules    []*rule    // faults that wait at a step
-	chance   *rand.Rand // of faults
+	ambushes []*ambush // faults that wait for workers at a step
+	injector inject.Injector
 
 	ran        bool
 	stuckSince time.Duration // all workers sleep for ever since then; 0: no
@@ -63,7 +64,7 @@ func build(config Config, o cluster.Options) (*simulation, error) {
 	defaults(&o)
 	c := &simulation{config: config, o: o, s: &scheduler{now: -warmUpTime}}
 	c.net = newNetwork(c.s, c.stream(streamNetwork, 0))
-	c.chance = c.stream(streamFaults, 0)
+	c.injector = inject.Injector{Backend: backend{c}, Chance: c.stream(streamFaults, 0)}
 	h := c.net.add("director")
 	h.safe = true
 	c.director = &process{s: c.s, host: h, name: "director"}
@@ -102,13 +103,13 @@ func defaults(o *cluster.Options) {
 func (c *simulation) buildHomes() {
 	for i := range c.o.Workers {
 		if i%c.o.PerHost == 0 {
-			h := c.net.add(cluster.HostName(i))
+			h := c.net.add(histories.WorkerName(i))
 			h.proxied = true
 			none := &process{s: c.s, host: h, name: h.name, dead: true} // until the workers start
 			c.homes = append(c.homes, &home{host: h, proc: none})
 		}
 		home := c.homes[len(c.homes)-1]
-		w := &worker{c: c, number: i, name: cluster.HostName(i), home: home}
+		w := &worker{c: c, number: i, name: histories.WorkerName(i), home: home, program: &program{}}
 		home.workers = append(home.workers, w)
 		c.workers = append(c.workers, w)
 	}
@@ -261,10 +262,10 @@ func (c *simulation) sleepers() (tasks []*task) {
 		if w.ended() {
 			continue
 		}
-		if w.ticking > 0 {
+		if w.program.ticking > 0 {
 			return nil
 		}
-		tasks = append(tasks, w.main)
+		tasks = append(tasks, w.program.main)
 	}
 	return tasks
 }

@@ -17,7 +17,6 @@ type site struct {
 	queue     *broker    // queue-1, or nil
 	sql       *sqlServer // sql-1, or nil
 	byName    map[string]*node
-	oldMaster *node // the last one that a fault found as master
 }
 
 // serversOf is how many Redis servers a kind of lock service has.

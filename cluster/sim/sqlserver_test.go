@@ -37,7 +37,7 @@ func (r *rig) left(ctx context.Context) any {
 
 func TestRowLockMakesBuyersWait(t *testing.T) {
 	for seed := range uint64(10) {
-		r := newRig(t, Config{}, seeded(relational, seed, program(func(ctx context.Context, e *env.Env, w env.Wire) {
+		r := newRig(t, Config{}, seeded(relational, seed, runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 			err := e.SQL.Tx(ctx, func(tx env.Tx) error {
 				rows, err := tx.Query(ctx, "SELECT n FROM stock WHERE sku = ? FOR UPDATE", "a")
 				if err != nil {
@@ -86,7 +86,7 @@ func TestWhatBecomesOfATransaction(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			o := seeded(relational, 1, program(func(ctx context.Context, e *env.Env, w env.Wire) {
+			o := seeded(relational, 1, runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 				err := e.SQL.Tx(ctx, func(tx env.Tx) error {
 					if _, err := tx.Exec(ctx, "UPDATE stock SET n = n - 1 WHERE sku = ?", "a"); err != nil {
 						return err
@@ -126,7 +126,7 @@ func TestWhatBecomesOfATransaction(t *testing.T) {
 // A client that gives up waiting for a row lock has not taken its statement
 // back: the server goes on waiting, and acts.
 func TestStatementOfAClientThatLeftActsLate(t *testing.T) {
-	r := newRig(t, Config{}, seeded(relational, 1, program(func(ctx context.Context, e *env.Env, w env.Wire) {
+	r := newRig(t, Config{}, seeded(relational, 1, runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 		switch e.Worker {
 		case 0:
 			e.SQL.Tx(ctx, func(tx env.Tx) error {
@@ -155,7 +155,7 @@ func TestStatementOfAClientThatLeftActsLate(t *testing.T) {
 
 // A lock of GET_LOCK lives as long as its connection, in a transaction or not.
 func TestUserLockGoesWithItsConnection(t *testing.T) {
-	o := seeded(relational, 1, program(func(ctx context.Context, e *env.Env, w env.Wire) {
+	o := seeded(relational, 1, runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 		e.Clock.Sleep(ctx, time.Duration(e.Worker)*500*time.Millisecond)
 		rows, err := e.SQL.Query(ctx, "SELECT GET_LOCK(?, 0)", "stock:a")
 		if err != nil {

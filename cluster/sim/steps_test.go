@@ -14,7 +14,7 @@ import (
 
 func TestWorkerFaults(t *testing.T) {
 	worker := []string{"worker-0"}
-	steps := program(func(ctx context.Context, e *env.Env, w env.Wire) {
+	steps := runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 		e.Clock.Every(ctx, 400*time.Millisecond, func(context.Context) bool {
 			note(e, w, "renews "+e.Clock.Now().String())
 			return true
@@ -71,7 +71,7 @@ func TestWorkerFaults(t *testing.T) {
 }
 
 func TestKillingAHostKillsAllItsWorkers(t *testing.T) {
-	r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 4, PerHost: 2, Program: program(func(ctx context.Context, e *env.Env, w env.Wire) {
+	r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 4, PerHost: 2, Program: runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 		note(e, w, e.Hostname)
 		e.Clock.Sleep(ctx, time.Second)
 		note(e, w, "end")
@@ -80,7 +80,7 @@ func TestKillingAHostKillsAllItsWorkers(t *testing.T) {
 		r.start(ctx)
 		r.sleep(ctx, time.Millisecond)
 		effect := r.inject(ctx, histories.Fault{F: histories.Kill, Targets: []string{"worker-3"}})
-		if diff := cmp.Diff([]string{"worker-2"}, effect.Targets); diff != "" {
+		if diff := cmp.Diff([]string{"worker-2", "worker-3"}, effect.Targets); diff != "" {
 			t.Error(diff)
 		}
 		r.inject(ctx, histories.Fault{F: histories.Start, Targets: []string{"worker-2"}})
@@ -95,7 +95,7 @@ func TestKillingAHostKillsAllItsWorkers(t *testing.T) {
 // A crash happens when the worker reaches the step, not when it was asked
 // for: it is recorded then, and nothing that the worker did before is lost.
 func TestCrashAtAStepIsRecordedWhenItHappens(t *testing.T) {
-	r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 4, PerHost: 2, Program: program(func(ctx context.Context, e *env.Env, w env.Wire) {
+	r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 4, PerHost: 2, Program: runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 		e.Clock.Sleep(ctx, time.Second)
 		if e.Worker == 3 {
 			defer note(e, w, "a dead worker has no say")
@@ -109,14 +109,14 @@ func TestCrashAtAStepIsRecordedWhenItHappens(t *testing.T) {
 			t.Errorf("at %v: %+v", r.Now(), effect)
 		}
 	})
-	want := []histories.Event{{Time: int64(time.Second), Process: histories.Nemesis, Type: histories.Info, F: histories.Kill, Targets: []string{"worker-2"}, Note: "crash at before-write"}}
+	want := []histories.Event{{Time: int64(time.Second), Process: histories.Nemesis, Type: histories.Info, F: histories.Kill, Targets: []string{"worker-2", "worker-3"}, Note: "crash at before-write"}}
 	if diff := cmp.Diff(want, r.events); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestWorkersCanBeStruckBeforeTheyStart(t *testing.T) {
-	r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 1, Program: program(func(_ context.Context, e *env.Env, w env.Wire) { note(e, w, "runs") })})
+	r := newRig(t, Config{}, cluster.Options{Topology: single, Workers: 1, Program: runs(func(_ context.Context, e *env.Env, w env.Wire) { note(e, w, "runs") })})
 	r.direct(func(ctx context.Context) {
 		for _, f := range []string{histories.Pause, histories.Resume, histories.Kill} {
 			if effect, err := r.Inject(ctx, histories.Fault{F: f, Targets: []string{"workers"}}); err != nil || effect.Proof != "" && f == histories.Kill {

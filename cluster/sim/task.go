@@ -39,7 +39,7 @@ type task struct {
 
 	server  string   // that it waits for, for messages …
 	request []string // … and for the reply to what; nil: it connects
-	worker  *worker  // whose task it is; nil: none of a worker
+	program *program // whose task it is; nil: none of a worker's program
 	onEnd   func()   // called when it ended by itself
 	err     error
 }

@@ -22,8 +22,12 @@ func (w wall) at(now time.Duration) time.Time {
 	return epoch.Add(now + w.ahead(now))
 }
 
-// skew makes the clock jump by offset and then gain drift.
+// skew makes the clock jump by offset and then gain drift, or what it gained
+// before if that is 0.
 func (w *wall) skew(now, offset time.Duration, drift float64) {
+	if drift == 0 {
+		drift = w.drift
+	}
 	*w = wall{offset: w.ahead(now) + offset, drift: drift, set: now}
 }
 

@@ -16,9 +16,8 @@ type worker struct {
 	number  int
 	name    string
 	home    *home
-	main    *task
-	err     error // that its program ended with
-	ticking int   // functions of Clock.Every that may run again
+	program *program // of its present life, or the last one
+	err     error    // that its program ended with
 
 	mu   sync.Mutex // the guard looks from outside
 	open []opened   // invocations without completion, oldest first
@@ -38,6 +37,14 @@ type home struct {
 	proc    *process
 	starts  int
 	workers []*worker
+}
+
+// numbers are those of its workers.
+func (h *home) numbers() (numbers []int) {
+	for _, w := range h.workers {
+		numbers = append(numbers, w.number)
+	}
+	return numbers
 }
 
 // launch starts a home's process and the programs of its workers in it.
@@ -61,18 +68,20 @@ func (w *worker) launch(shared *local, database env.SQL) {
 	e.Worker, e.Hostname, e.PID, e.Life = w.number, h.host.name, 1, h.starts-1
 	env.Unrecorded(e).Step = w.step
 	w.open, w.err = nil, nil
-	w.main = c.s.spawn(h.proc, w.name, func() {
+	p := &program{doing: w.operation, loses: w.loses}
+	p.main = c.s.spawn(h.proc, w.name, func() {
 		w.err = c.o.Program(context.Background(), c.o.Spec, e, w)
 	})
-	w.main.worker = w
-	w.main.onEnd = w.endTicks
-	w.main.begin()
+	h.proc.programs = append(h.proc.programs, p)
+	w.program, p.main.program = p, p
+	p.main.onEnd = w.endTicks
+	p.main.begin()
 }
 
 // endTicks ends what the worker still runs in the background.
 func (w *worker) endTicks() {
 	for _, t := range slices.Clone(w.home.proc.tasks) {
-		if t.worker == w {
+		if t.program == w.program {
 			t.dead = true
 			w.c.s.reap = append(w.c.s.reap, t)
 		}
@@ -80,7 +89,7 @@ func (w *worker) endTicks() {
 }
 
 // ended reports whether the worker does nothing any more.
-func (w *worker) ended() bool { return w.main == nil || w.main.done || w.main.dead }
+func (w *worker) ended() bool { return w.program.ended() }
 
 // Emit records an event of this worker.
 func (w *worker) Emit(e histories.Event) {

@@ -39,7 +39,7 @@ const (
 	Done                 // end
 )
 
-var phases = [...]string{"running", "quiet", "final", "done"}
+var phases = [...]string{"running", "quiet", histories.PhaseFinal, "done"}
 
 func (p Phase) String() string { return phases[p] }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/workload"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
@@ -71,7 +72,7 @@ func oneHolder(ctx context.Context, p *player) error {
 // muteRenewals stops the renewals of a player, as a starved timer would.
 func (p *player) muteRenewals() {
 	p.atStep = func(_ context.Context, name string) error {
-		if name == "renewal" {
+		if name == histories.StepRenewal {
 			return errors.New("starved")
 		}
 		return nil

@@ -117,7 +117,7 @@ func failedRenewal(ctx context.Context, p *player) error {
 // start, as a process does that is paused there.
 func (p *player) holdRenewals(ttls float64) {
 	p.atStep = func(ctx context.Context, name string) error {
-		if name != "renewal" || p.past(ttls) {
+		if name != histories.StepRenewal || p.past(ttls) {
 			return nil
 		}
 		return p.at(ctx, ttls)

@@ -1,0 +1,43 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/lockcheck/lockcheck/workload/env"
+)
+
+// The look at the cluster from outside, over links that no fault touches: what
+// proofs and the check of health are made of.
+
+// lookTime is how long a look waits for an answer: many times what a server
+// that is well needs.
+const lookTime = 50 * time.Millisecond
+
+// ask sends one command from outside, on a connection of its own.
+func (c *simulation) ask(ctx context.Context, to *host, args ...string) (any, error) {
+	e := c.net.endpoint(c.director, lookTime, to)
+	l, err := e.dial(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	defer l.drop()
+	return l.do(ctx, args)
+}
+
+// ping answers nil if the server does, be it that it is loading.
+func (c *simulation) ping(ctx context.Context, to *host) error {
+	_, err := c.ask(ctx, to, "PING")
+	if reply := env.ServerError(""); errors.As(err, &reply) {
+		return nil
+	}
+	return err
+}
+
+func why(err error) string {
+	if errors.Is(err, env.ErrTimeout) {
+		return "timeout"
+	}
+	return "refused"
+}
