@@ -75,6 +75,8 @@ var Kinds = []Kind{
 	{Name: "pause-work", F: Pause, when: step(StepWork), Hits: HitsWorkers, Ends: Resume},
 	{Name: "pause-at-step", F: Pause, when: anyStep, Hits: HitsWorkers, Ends: Resume, Step: true},
 	{Name: Pause, F: Pause, Hits: HitsTargets, Ends: Resume, OneMaster: true, State: "paused"},
+	{Name: "resume-renewals", F: Resume, when: step(StepRenewal), Hits: HitsWorkers, Undoes: true},
+	{Name: "resume-work", F: Resume, when: step(StepWork), Hits: HitsWorkers, Undoes: true},
 	{Name: Resume, F: Resume, Hits: HitsTargets, Undoes: true},
 
 	{Name: Partition, F: Partition, Hits: HitsLinks, Ends: Heal, State: "cut"},

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/cluster/clustertest"
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
@@ -79,7 +80,7 @@ func needEngine(t *testing.T) *Provider {
 
 // testSpec says what testWorker does.
 type testSpec struct {
-	Keys int           // lock keys to choose from
+	Keys int           // lock keys to choose from; 0: what clustertest wants
 	TTL  time.Duration // of a lock
 	Hold time.Duration
 	SQL  bool // buy by SQL instead
@@ -90,6 +91,9 @@ func testWorker(ctx context.Context, spec []byte, e *env.Env, w env.Wire) error 
 	var s testSpec
 	if err := json.Unmarshal(spec, &s); err != nil {
 		return err
+	}
+	if s.Keys == 0 {
+		return clustertest.Worker(ctx, spec, e, w)
 	}
 	stop := e.Clock.Every(ctx, 20*time.Millisecond, func(context.Context) bool {
 		w.Emit(histories.Event{Process: histories.Process(e.Worker), Type: histories.Info, F: "tick", Value: histories.N(e.Clock.Wall().UnixNano())})

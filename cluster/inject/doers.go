@@ -115,10 +115,12 @@ var doers = map[string]doer{
 	"cut-connections": by(func(ctx context.Context, c Connections, a *aimed) (string, error) {
 		return c.HangUp(ctx, a.targets, a.to)
 	}),
-	histories.Pause:  by(func(ctx context.Context, c Freezer, a *aimed) (string, error) { return c.Pause(ctx, a.targets) }),
-	"pause-renewals": by(pausePart),
-	"pause-work":     by(pausePart),
-	histories.Resume: resume,
+	histories.Pause:   by(func(ctx context.Context, c Freezer, a *aimed) (string, error) { return c.Pause(ctx, a.targets) }),
+	"pause-renewals":  by(pausePart),
+	"pause-work":      by(pausePart),
+	"resume-renewals": by(resumePart),
+	"resume-work":     by(resumePart),
+	histories.Resume:  by(func(ctx context.Context, c Freezer, a *aimed) (string, error) { return c.Resume(ctx, a.targets) }),
 	histories.Partition: by(func(ctx context.Context, c Links, a *aimed) (string, error) {
 		links, err := a.checkLinks()
 		if err != nil {
@@ -151,14 +153,8 @@ func pausePart(ctx context.Context, c PartFreezer, a *aimed) (string, error) {
 	return c.PausePart(ctx, a.targets.workers(), a.Step)
 }
 
-// resume ends a pause of a part, or all pauses.
-func resume(ctx context.Context, v View, a *aimed) (string, error) {
-	if a.Step == histories.StepRenewal || a.Step == histories.StepWork {
-		return by(func(ctx context.Context, c PartFreezer, a *aimed) (string, error) {
-			return c.ResumePart(ctx, a.targets.workers(), a.Step)
-		})(ctx, v, a)
-	}
-	return by(func(ctx context.Context, c Freezer, a *aimed) (string, error) { return c.Resume(ctx, a.targets) })(ctx, v, a)
+func resumePart(ctx context.Context, c PartFreezer, a *aimed) (string, error) {
+	return c.ResumePart(ctx, a.targets.workers(), a.Step)
 }
 
 // heal mends the links between From and To, or undoes all that can be undone.

@@ -86,11 +86,9 @@ func (a *aimed) names(kind histories.Kind) (names []string) {
 	switch {
 	case kind.Later:
 		return nil
-	case kind.Name == histories.Delay:
-		return a.targets.meant()
-	case kind.Step:
+	case kind.Step && kind.Name != histories.Delay:
 		return a.caught.Process.Names()
-	case kind.Hits == histories.HitsWorkers && kind.Ends != "":
+	case kind.Hits == histories.HitsWorkers && kind.Name != histories.Crash:
 		return a.targets.meant()
 	case kind.Hits == histories.HitsConnections:
 		return a.targets.Names() // whose clients they are is hurt only in that
