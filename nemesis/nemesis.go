@@ -26,16 +26,17 @@ import (
 
 // Params are what a plan is made for. All times are durations of the run.
 type Params struct {
-	TimeLimit time.Duration // no episode begins later
-	Interval  time.Duration // between the starts of two episodes; default 9 s
-	TTL       time.Duration // of the design's lock; 0: it has none
-	LongWork  time.Duration // the shortest of the long critical sections: what aimed faults wait for
-	Workers   int
-	Servers   int  // of the lock service, named redis-1 …; 0: none
-	Replicas  bool // the lock service has replicas and fails over
-	SQL       bool // there is a SQL server
-	Lockless  bool // the design takes no lock: faults aim at sales
-	Renews    bool // its lock is renewed in the background
+	TimeLimit    time.Duration // no episode begins later
+	Interval     time.Duration // between the starts of two episodes; default 9 s
+	TTL          time.Duration // of the design's lock; 0: it has none
+	LongWork     time.Duration // the shortest of the long critical sections: what aimed faults wait for
+	Workers      int
+	Servers      int  // of the lock service, named redis-1 …; 0: none
+	Replicas     bool // the lock service has replicas and fails over
+	SQL          bool // there is a SQL server
+	Lockless     bool // the design takes no lock: faults aim at sales
+	Unreplicated bool // replicas know nothing of its locks: each grant is lost with the master
+	Renews       bool // its lock is renewed in the background
 
 	// WritesUnderLock says that a sale passes the step before-write while it
 	// holds the lock.

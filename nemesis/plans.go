@@ -17,6 +17,7 @@ func longGrant(p Params, free bool) *Trigger {
 	if p.Lockless {
 		return &Trigger{F: []string{histories.Sell}}
 	}
+	free = free && !p.Unreplicated
 	t := &Trigger{F: []string{histories.Acquire}, Free: free, MinWork: p.LongWork}
 	if free {
 		t.Lease = p.TTL

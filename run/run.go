@@ -159,7 +159,7 @@ func (r *run) params() nemesis.Params {
 	design := r.Spec.Of
 	return nemesis.Params{
 		TimeLimit: r.TimeLimit, Interval: cmp.Or(r.Interval, r.Spec.Interval()), Only: r.Variant,
-		TTL: lock.TTL, LongWork: r.Spec.LongWork(), Lockless: lock.None, Waits: design.Waits, Renews: design.Renews, Steps: design.Steps, Crashes: design.CrashSteps(), Workers: r.Spec.Workers,
+		TTL: lock.TTL, LongWork: r.Spec.LongWork(), Lockless: lock.None, Unreplicated: design.Unreplicated, Waits: design.Waits, Renews: design.Renews, Steps: design.Steps, Crashes: design.CrashSteps(), Workers: r.Spec.Workers,
 		Servers: servers(topology.Lock), Replicas: topology.Lock == env.Sentinel || topology.Lock == env.RedisCluster,
 		Sentinels: topology.Lock == env.Sentinel, SQL: topology.SQL,
 		WritesUnderLock: !lock.None && slices.Contains(design.SalesPass(), histories.StepBeforeWrite),

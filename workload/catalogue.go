@@ -36,12 +36,14 @@ type Design struct {
 	Claims   map[string]Claim   // by nemesis, see Design.Claim
 	Renews   bool               // its lock is renewed in the background
 	NoLease  bool               // its lock has no TTL
-	Waits    bool               // a grant waits for a replica, or seems to
-	Steps    []string           // places between its commands where a crash tells most
-	Marks    []string           // places between its commands that its sales pass; none: see Design.CrashSteps
-	KnownBad bool               // wrong on purpose
-	CaughtBy string             // the nemesis that shows a known-bad design
-	Control  bool               // must hold under every fault that it claims to bear
+	// Unreplicated: its lock is nothing that a replica has, such as who listens.
+	Unreplicated bool
+	Waits        bool     // a grant waits for a replica, or seems to
+	Steps        []string // places between its commands where a crash tells most
+	Marks        []string // places between its commands that its sales pass; none: see Design.CrashSteps
+	KnownBad     bool     // wrong on purpose
+	CaughtBy     string   // the nemesis that shows a known-bad design
+	Control      bool     // must hold under every fault that it claims to bear
 
 	docs []string // names of the Go declarations whose comments document a design of this module
 }

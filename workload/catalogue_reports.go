@@ -46,10 +46,10 @@ var ofReports = []Design{
 		Lock:     lock.NewStaleUnlock, Sale: stock.Locked, docs: []string{"StaleUnlock", "Locked"},
 	},
 	{
-		Name: "presence", NoLease: true, Origin: "portalocker#137",
+		Name: "presence", NoLease: true, Unreplicated: true, Origin: "portalocker#137",
 		Summary:  "who listens on a channel has the lock; the client library listens again by itself",
 		Topology: onSentinel, StockOn: onOwnOrLock, KnownBad: true, CaughtBy: "cut-connection",
-		Defaults: stockService,
+		Defaults: stockService.with(func(s *Spec) { s.SKUs = 4 }),
 		// A channel has neither a TTL nor a key that could be thrown away.
 		Claims: but(blindLease, map[string]Claim{
 			"clock": {MayBreak, Holds, MayBreak},
