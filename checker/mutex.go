@@ -28,18 +28,30 @@ import (
 // full is in docs/checking.md; it goes back to Gibbons and Korach, "Testing
 // shared memories" (1997), where unique values make the question easy.
 func mutex(ops []*histories.Op, spec histories.LockSpec, end func(*histories.Op) int64) (c *contradiction, covered error) {
-	needs, c, covered := lockNeeds(ops, spec, end)
-	if c != nil || covered != nil {
+	r := lockNeeds(ops, spec, end, false)
+	if c, covered = r.answer(ops); r.loose == nil || covered == nil && c == nil {
 		return c, covered
 	}
-	s := lockSweep{spec: spec, needs: inOrder(needs), runs: make([]lockRun, 0, len(needs))}
+	sure := lockNeeds(ops, spec, end, true)
+	if c, covered = sure.answer(ops); c == nil && covered == nil {
+		covered = r.loose
+	}
+	return c, covered
+}
+
+// answer looks whether all that grants need can be had.
+func (r *lockReducer) answer(ops []*histories.Op) (*contradiction, error) {
+	if r.c != nil || r.uncovered != nil {
+		return r.c, r.uncovered
+	}
+	s := lockSweep{spec: r.spec, needs: inOrder(r.needs), runs: make([]lockRun, 0, len(r.needs))}
 	if c := s.spans(); c != nil {
 		return c, nil
 	}
 	if c := s.instants(); c != nil {
 		return c, nil
 	}
-	return fenceOrder(s.needs, ops, spec), nil
+	return fenceOrder(s.needs, ops, r.spec, r.loose != nil), nil
 }
 
 // inOrder sorts spans before instants, each by lo. It sorts small keys rather
@@ -82,9 +94,12 @@ type lockNeed struct {
 	// at the earliest.
 	unknown bool
 	asked   int64
-	who     histories.Process
-	acq     *histories.Op // nil if the release came without one
-	rel     *histories.Op // nil if the span has no end, or none that a release made
+	// sure: it is needed in every way, see surely; what its worker's other
+	// grants need may be for another way.
+	sure bool
+	who  histories.Process
+	acq  *histories.Op // nil if the release came without one
+	rel  *histories.Op // nil if the span has no end, or none that a release made
 }
 
 // line is where the need begins in the file: what one worker did at one
@@ -186,7 +201,7 @@ func (s *lockSweep) clash(n *lockNeed, run lockRun) *contradiction {
 // reentrant lock forbids nothing. A lock with a lease may be granted to its
 // own holder again once the lease can have run out; before, it may not.
 func (s *lockSweep) excludes(span, n *lockNeed) bool {
-	if s.spec.Reentrant || n.late || !n.within(span) {
+	if s.spec.Reentrant || n.late || n.sure || span.sure || !n.within(span) {
 		return false
 	}
 	if n.unknown && s.spec.TTL > 0 && later(n.asked, n.lease(s.spec)) <= span.acq.Return {

@@ -10,8 +10,10 @@ import (
 
 // fenceOrder checks that grants can have come in the order of their numbers.
 // The needs fit a legal order; each grant is placed as early as the numbers
-// below it allow, which leaves most room for those above.
-func fenceOrder(needs []*lockNeed, ops []*histories.Op, spec histories.LockSpec) *contradiction {
+// below it allow, which leaves most room for those above. apart asks for more than
+// one instant: where grants of one worker overlap, what it did within one instant
+// may not allow their order.
+func fenceOrder(needs []*lockNeed, ops []*histories.Op, spec histories.LockSpec, apart bool) *contradiction {
 	var fenced []*lockNeed
 	for _, n := range needs {
 		if n.acq != nil && n.acq.Outcome == histories.OK && n.acq.Fence.Known && !n.late {
@@ -31,7 +33,7 @@ func fenceOrder(needs []*lockNeed, ops []*histories.Op, spec histories.LockSpec)
 		switch {
 		case i > 0 && n.acq.Fence.N == fenced[i-1].acq.Fence.N && !again(fenced[i-1].acq, n.acq):
 			return fenceClash(fenced[i-1], n, "one number for both")
-		case i > 0 && n.latest() < fenceLimit(before, n, from):
+		case i > 0 && (n.latest() < fenceLimit(before, n, from) || apart && n.latest() == from):
 			return fenceClash(before, n, "but it came first")
 		}
 		if reach := n.reach(); before == nil || reach > from {

@@ -7,11 +7,13 @@ import (
 	"github.com/lockcheck/lockcheck/histories"
 )
 
-// lockNeeds reduces the operations of a key to the needs of their grants.
-func lockNeeds(ops []*histories.Op, spec histories.LockSpec, end func(*histories.Op) int64) ([]lockNeed, *contradiction, error) {
+// lockNeeds reduces the operations of a key to the needs of their grants. sure
+// asks for no more than is needed in every way in which releases can belong to
+// grants; else loose says where one way of several was tried.
+func lockNeeds(ops []*histories.Op, spec histories.LockSpec, end func(*histories.Op) int64, sure bool) (out lockReducer) {
 	end = orUntil(end)
 	g := groupLock(ops)
-	out := lockReducer{spec: spec, end: end, nameless: g.nameless, reused: g.reused, needs: make([]lockNeed, 0, len(g.groups))}
+	out = lockReducer{spec: spec, end: end, sure: sure, nameless: g.nameless, reused: g.reused, needs: make([]lockNeed, 0, len(g.groups))}
 	for i := range g.groups {
 		switch group := &g.groups[i]; {
 		case group.acquires == 0:
@@ -22,13 +24,13 @@ func lockNeeds(ops []*histories.Op, spec histories.LockSpec, end func(*histories
 			out.sequence(group)
 		}
 		if out.c != nil || out.uncovered != nil {
-			return nil, out.c, out.uncovered
+			return out
 		}
 	}
 	for _, rel := range out.orphans {
 		out.orphan(rel, g.failed[lockToken{rel.Process, rel.Token}])
 	}
-	return out.needs, out.c, nil
+	return out
 }
 
 // orUntil is end, or each acquire's own until.
@@ -67,6 +69,8 @@ type lockReducer struct {
 	orphans   []*histories.Op // releases that said ok and have no acquire of their token
 	needs     []lockNeed
 	c         *contradiction
+	sure      bool
+	loose     error // why an answer of "contradiction" is about one way of several
 	uncovered error
 }
 

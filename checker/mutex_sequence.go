@@ -14,26 +14,43 @@ import (
 // its place. What the worker knows the outcome of is in order of time; an
 // unknown release may undo any grant from its call on, once or never.
 func (r *lockReducer) sequence(g *lockGroup) {
+	needs, orphans := len(r.needs), len(r.orphans)
+	why := r.inSequence(g)
+	switch {
+	case why == nil:
+	case r.sure:
+		r.needs, r.orphans = r.needs[:needs], r.orphans[:orphans]
+		r.surely(g)
+	default:
+		r.needs, r.orphans = r.needs[:needs], r.orphans[:orphans]
+		r.loosely(g, why)
+	}
+}
+
+// inSequence is sequence where the needs are exact; else it says why not.
+func (r *lockReducer) inSequence(g *lockGroup) error {
 	s := lockSequence{who: g.who, r: r}
 	for _, op := range g.inOrder() {
-		if !s.take(op) {
-			return
+		if err := s.take(op); err != nil {
+			return err
 		}
 	}
 	first := len(r.needs)
+	var err error
 	switch {
 	case len(s.freeing) == 0:
-		s.nested()
+		err = s.nested()
 	case s.usesTaking() || s.lapses():
-		r.uncovered = fmt.Errorf("worker %s uses a token again after operations of unknown outcome (op %d)", g.who, s.freeing[0].ID)
+		err = fmt.Errorf("worker %s uses a token again after operations of unknown outcome (op %d)", g.who, s.freeing[0].ID)
 	case r.spec.Reentrant:
 		s.counted()
 	default:
-		s.alternating()
+		err = s.alternating()
 	}
-	if r.spec.TTL == 0 && r.c == nil {
+	if err == nil && r.spec.TTL == 0 && r.c == nil {
 		s.notHeld(r.needs[first:])
 	}
+	return err
 }
 
 func (g *lockGroup) inOrder() []*histories.Op {
@@ -59,13 +76,12 @@ type lockSequence struct {
 	freeing []*histories.Op // releases that may have had an effect
 }
 
-// take sorts one operation in. false: beyond what is covered.
-func (s *lockSequence) take(op *histories.Op) bool {
+// take sorts one operation in, or says why that is beyond what is covered.
+func (s *lockSequence) take(op *histories.Op) error {
 	switch {
 	case op.Outcome == histories.OK:
 		if n := len(s.known); n > 0 && s.known[n-1].Return > op.Call {
-			s.r.uncovered = fmt.Errorf("ops %d and %d of worker %s use one token at one time", s.known[n-1].ID, op.ID, s.who)
-			return false
+			return fmt.Errorf("ops %d and %d of worker %s use one token at one time", s.known[n-1].ID, op.ID, s.who)
 		}
 		s.known = append(s.known, op)
 	case op.F == histories.Acquire:
@@ -75,7 +91,7 @@ func (s *lockSequence) take(op *histories.Op) bool {
 	default:
 		s.freeing = append(s.freeing, op)
 	}
-	return true
+	return nil
 }
 
 // usesTaking reports whether an unknown acquire can have served a release.
@@ -98,7 +114,7 @@ func (s *lockSequence) lapses() bool {
 
 // nested matches each release with the last grant that is still open. A
 // release that finds none is served by an unknown acquire.
-func (s *lockSequence) nested() {
+func (s *lockSequence) nested() error {
 	var open nestedGrants
 	taking := s.taking
 	for place, op := range s.known {
@@ -107,8 +123,7 @@ func (s *lockSequence) nested() {
 			open.add(op, s.r.end(op), place)
 		case open.Len() > 0:
 			if !s.r.spec.Reentrant && !open.alike() {
-				s.r.uncovered = fmt.Errorf("op %d may have released either of two grants", op.ID)
-				return
+				return fmt.Errorf("op %d may have released either of two grants", op.ID)
 			}
 			s.r.granted(&lockGroup{who: s.who, acq: open.take()}, op, nil)
 		case len(taking) > 0 && askedBefore(taking[0], op):
@@ -118,7 +133,7 @@ func (s *lockSequence) nested() {
 			s.r.orphans = append(s.r.orphans, op)
 		default:
 			s.r.never(fmt.Sprintf("op %d released a lock that its worker did not hold", op.ID), op.Call, op.Return, op)
-			return
+			return nil
 		}
 	}
 	for _, g := range open.oldest {
@@ -126,6 +141,7 @@ func (s *lockSequence) nested() {
 			s.r.granted(&lockGroup{who: s.who, acq: g.acq}, nil, nil)
 		}
 	}
+	return nil
 }
 
 // events are known operations and unknown releases, by Call.
@@ -139,7 +155,7 @@ func (s *lockSequence) events() []*histories.Op {
 // release is spent only where a second grant shows that one has acted, or
 // after the last known operation: before a release that said ok it would
 // leave that one nothing to release.
-func (s *lockSequence) alternating() {
+func (s *lockSequence) alternating() error {
 	var live *histories.Op
 	var pool []*histories.Op
 	for _, op := range s.events() {
@@ -148,13 +164,12 @@ func (s *lockSequence) alternating() {
 			pool = append(pool, op)
 		case op.F == histories.Release && live == nil:
 			s.r.never(fmt.Sprintf("op %d released a lock that its worker did not hold", op.ID), op.Call, op.Return, op)
-			return
+			return nil
 		case op.F == histories.Release:
 			s.r.hold(s.who, live, op, op.Call, op)
 			live = nil
 		case live != nil && s.r.spec.TTL > 0 && op.Return >= later(live.Call, s.r.spec.Lease(live)):
-			s.r.uncovered = fmt.Errorf("worker %s was granted what it may have let go or may have lost (op %d)", s.who, op.ID)
-			return
+			return fmt.Errorf("worker %s was granted what it may have let go or may have lost (op %d)", s.who, op.ID)
 		default:
 			if live != nil {
 				pool = s.spend(live, pool)
@@ -165,6 +180,7 @@ func (s *lockSequence) alternating() {
 	if live != nil {
 		s.spend(live, pool)
 	}
+	return nil
 }
 
 // spend ends a grant by the earliest unknown release, if there is one.
