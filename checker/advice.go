@@ -18,7 +18,7 @@ const (
 	adviseEvents   = "record acquire and release of the lock, and sell of the shop: docs/history-format.md"
 	adviseLease    = "let the run go on for longer than ttl + grace after the last fault: a longer --time-limit, or a shorter --ttl"
 	adviseSells    = "record with each write the sell that it belongs to: docs/history-format.md"
-	adviseSearch   = "more time for the search (check --porcupine-time), or fewer operations on one key; tokens and orders that never come again are decided exactly, at any size"
+	adviseSearch   = "more steps for the search (check --budget), or fewer operations on one key; tokens and orders that never come again are decided exactly, at any size"
 )
 
 // adviceOn is what to do where a property could not be decided.

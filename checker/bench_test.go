@@ -146,7 +146,7 @@ func BenchmarkExact(b *testing.B) {
 				parts := partsOf(big.sales())
 				for b.Loop() {
 					for _, ops := range parts {
-						if c, covered := stock(ops, int64(n)); c != nil || covered != nil {
+						if c, covered := stock(ops, int64(n), maxSteps); c != nil || covered != nil {
 							b.Fatal(c, covered)
 						}
 					}
@@ -230,7 +230,7 @@ func oneViolations() []oneViolation {
 
 func (v oneViolation) find() (*contradiction, error) {
 	if v.stock {
-		return stock(v.ops, 1000)
+		return stock(v.ops, 1000, maxSteps)
 	}
 	return mutex(v.ops, lease, nil)
 }
@@ -285,7 +285,7 @@ func unknownSells(n int) []*histories.Op {
 
 func TestTenThousandUnknownSellsAreDecided(t *testing.T) {
 	ops := unknownSells(10_000)
-	if c, covered := stock(ops, 20_000); c != nil || covered != nil {
+	if c, covered := stock(ops, 20_000, maxSteps); c != nil || covered != nil {
 		t.Errorf("a legal history: %v, %v", c, covered)
 	}
 	late := ops[len(ops)-11]
@@ -293,7 +293,7 @@ func TestTenThousandUnknownSellsAreDecided(t *testing.T) {
 		t.Fatalf("op %d is a %s", late.ID, late.F)
 	}
 	late.Value.N += 5000 // fewer sold than were known to be
-	c, covered := stock(ops, 20_000)
+	c, covered := stock(ops, 20_000, maxSteps)
 	if c == nil || covered != nil || !slices.Contains(c.Ops, late.ID) {
 		t.Errorf("op %d saw units that were sold: %v, %v", late.ID, c, covered)
 	}
@@ -312,7 +312,7 @@ func TestAMillionOpenOperationsEndInAVerdict(t *testing.T) {
 		ops[i].F, ops[i].Qty = histories.Sell, int64(1+i%3)
 	}
 	last := histories.Op{ID: int64(n + 1), F: histories.Read, Qty: 1, Call: int64(n), Return: int64(n + 1), Outcome: histories.OK, Value: histories.N(5)}
-	if c, covered := stock(append(pointers(ops), &last), 10); c != nil {
+	if c, covered := stock(append(pointers(ops), &last), 10, maxSteps); c != nil {
 		t.Errorf("open sells: %v, %v", c, covered)
 	}
 }

@@ -12,21 +12,22 @@ import (
 	"github.com/lockcheck/lockcheck/histories"
 )
 
+// DefaultBudget is some ten seconds of search, and 256 MiB.
+const DefaultBudget = 1 << 24
+
 // Options of Check. The zero value means the documented defaults.
 type Options struct {
 	// MaxListed is how many violations of one property are listed; all are
 	// counted. Default 20.
 	MaxListed int
-	// PorcupineTime is what porcupine may take for one key that the exact
-	// checks do not cover. Default 10 s.
-	PorcupineTime time.Duration
+	// Budget is how many steps the searches for a legal order may take, over
+	// all keys that the exact checks do not cover. They keep 16 bytes for each
+	// at most. Default DefaultBudget.
+	Budget int64
 	// RecheckTime is what porcupine may take, over all keys, to decide again
 	// what the exact checks have decided. Default 500 ms; below 0: nothing is
 	// decided twice.
 	RecheckTime time.Duration
-	// PorcupineMemory is what porcupine may take at any moment, in bytes, by
-	// estimate. Default 256 MiB.
-	PorcupineMemory int64
 	// Trust accepts a run that meant little: no grants around a fault, no
 	// proof that it bit. Histories without a nemesis in their header are
 	// always trusted.
@@ -39,14 +40,13 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.MaxListed = cmp.Or(o.MaxListed, 20)
-	o.PorcupineTime = cmp.Or(o.PorcupineTime, 10*time.Second)
+	o.Budget = cmp.Or(o.Budget, DefaultBudget)
 	o.RecheckTime = cmp.Or(o.RecheckTime, 500*time.Millisecond)
-	o.PorcupineMemory = cmp.Or(o.PorcupineMemory, 256<<20)
 	return o
 }
 
 // Check judges a history. It never changes h, and gives the same verdict for
-// the same history and options, but for what porcupine got done in its time.
+// the same history and options, on any machine.
 // When ctx ends, searches by porcupine that have not begun are left out.
 func Check(ctx context.Context, h *histories.History, o Options) *Verdict {
 	r := prepare(h, o.withDefaults())
@@ -59,6 +59,7 @@ func Check(ctx context.Context, h *histories.History, o Options) *Verdict {
 	r.deadlocks()
 	each(r.keys, func(k *keyed) { r.judgeStock(ctx, k) })
 	r.unlockedWrites()
+	r.search(ctx)
 	return r.verdict()
 }
 

@@ -18,7 +18,7 @@ import (
 func TestAnyHistoryGetsAVerdict(t *testing.T) {
 	for seed := range uint64(20 * *worlds) {
 		h := junk(rand.New(rand.NewPCG(seed, 11)))
-		v := Check(context.Background(), h, Options{PorcupineTime: 10 * time.Millisecond, RecheckTime: 10 * time.Millisecond})
+		v := Check(context.Background(), h, Options{Budget: 1 << 14, RecheckTime: 10 * time.Millisecond})
 		if v.Outcome != Valid && v.Outcome != Unknown && v.Outcome != Invalid || len(v.Results) != len(Properties) {
 			t.Fatalf("history %d: outcome %q, %d results", seed, v.Outcome, len(v.Results))
 		}
@@ -122,7 +122,7 @@ func TestNoHistoryTakesForEver(t *testing.T) {
 					h.Marks = append(h.Marks, histories.Event{Time: i, Process: histories.Nemesis, F: "kill", Targets: []string{"redis-1", "worker-7"}})
 				}
 			}
-			Check(context.Background(), h, Options{PorcupineTime: 10 * time.Millisecond})
+			Check(context.Background(), h, Options{Budget: 1 << 14})
 		})
 	}
 }
@@ -146,6 +146,6 @@ func FuzzCheck(f *testing.F) {
 		}
 		hang := time.AfterFunc(20*time.Second, func() { panic("the check does not come to an end") })
 		defer hang.Stop()
-		Check(context.Background(), h, Options{PorcupineTime: 10 * time.Millisecond, RecheckTime: 10 * time.Millisecond})
+		Check(context.Background(), h, Options{Budget: 1 << 14, RecheckTime: 10 * time.Millisecond})
 	})
 }

@@ -22,7 +22,7 @@ type method struct {
 type linearity struct {
 	property Property
 	ops      int
-	exact    func() (*contradiction, error)
+	exact    func(steps int) (*contradiction, error)
 	search   func(bounds) (Outcome, string)
 }
 
@@ -39,7 +39,7 @@ func (r *run) linearLock(ctx context.Context, k *keyed) {
 	r.linear(ctx, k, linearity{
 		property: LockNotLinearizable,
 		ops:      len(locks),
-		exact:    func() (*contradiction, error) { return exactLock(locks, r.spec, end) },
+		exact:    func(int) (*contradiction, error) { return exactLock(locks, r.spec, end) },
 		search:   func(b bounds) (Outcome, string) { return searchLock(locks, r.spec, end, b) },
 	})
 }
@@ -91,8 +91,8 @@ func (r *run) linearStock(ctx context.Context, k *keyed) {
 	r.linear(ctx, k, linearity{
 		property: StockNotLinearizable,
 		ops:      len(ops),
-		exact: func() (*contradiction, error) {
-			c, uncovered := exactStock(ops, initial)
+		exact: func(steps int) (*contradiction, error) {
+			c, uncovered := exactStock(ops, initial, steps)
 			if c != nil {
 				c.From, c.To = c.From/stretch, c.To/stretch
 			}
@@ -118,23 +118,37 @@ func tooLarge(ops []*histories.Op, initial int64) bool {
 	return false
 }
 
-// linear decides by the exact check where that covers the key, else by
-// porcupine; and lets porcupine decide again what is small enough.
+// linear decides by the exact check where that covers the key, and lets porcupine
+// decide again what is small enough. Else the key waits for its share of the budget.
 func (r *run) linear(ctx context.Context, k *keyed, q linearity) {
-	f := k.of(q.property)
-	c, uncovered := q.exact()
+	c, uncovered := q.exact(r.firstSteps(q.ops))
 	if uncovered != nil {
-		r.searched(ctx, k, q, uncovered)
+		k.waiting = append(k.waiting, undecided{q, uncovered})
 		return
 	}
-	f.method.exact = true
+	r.decided(k, q, c)
+	r.again(ctx, k, q, c)
+}
+
+// decided takes the exact check's answer.
+func (r *run) decided(k *keyed, q linearity, c *contradiction) {
+	k.of(q.property).method.exact = true
 	if c != nil {
 		r.notLinearizable(k, q.property, c)
 	}
-	if q.ops > recheckOps || r.recheck <= 0 || ctx.Err() != nil {
+}
+
+// again lets porcupine decide a second time, if the key is small and there is
+// time left.
+func (r *run) again(ctx context.Context, k *keyed, q linearity, c *contradiction) {
+	spent := time.Duration(r.rechecked.Load())
+	if q.ops > recheckOps || r.recheck <= 0 || spent > r.opt.RecheckTime*time.Duration(cores()) || ctx.Err() != nil {
 		return
 	}
-	outcome, _ := q.search(r.bounds(r.recheck))
+	began := time.Now()
+	outcome, _ := q.search(bounds{Time: r.recheck, Memory: recheckMemory})
+	r.rechecked.Add(int64(time.Since(began)))
+	f := k.of(q.property)
 	switch {
 	case outcome == Unknown:
 	case (outcome == Invalid) == (c != nil):
@@ -145,27 +159,6 @@ func (r *run) linear(ctx context.Context, k *keyed, q linearity) {
 			exact = Invalid
 		}
 		f.method.disagree = sprintf("%s of %s: the exact check says %s, porcupine %s", q.property, k.name, exact, outcome)
-	}
-}
-
-// searched lets porcupine alone decide.
-func (r *run) searched(ctx context.Context, k *keyed, q linearity, uncovered error) {
-	f := k.of(q.property)
-	outcome, why := Unknown, "interrupted"
-	if ctx.Err() == nil {
-		outcome, why = q.search(r.bounds(r.opt.PorcupineTime))
-	}
-	f.method.search = outcome != Unknown
-	switch outcome {
-	case Unknown:
-		f.advice = adviseSearch
-		f.unknown = sprintf("%s: %v, and porcupine did not decide it either (%s)", k.name, uncovered, why)
-	case Invalid:
-		r.add(k, Violation{
-			Property: q.property, To: r.h.End,
-			Summary: sprintf("no legal order fits the %d operations on %s", q.ops, k.name),
-			Because: why,
-		}, nil)
 	}
 }
 
@@ -254,9 +247,13 @@ func (k *keyed) toldAlready(ops []int64) bool {
 	return false
 }
 
-// recheckOps is the largest key that porcupine decides a second time. Its
-// time and memory grow with the square of the operations.
-const recheckOps = 2000
+// recheckOps is the largest key that porcupine decides a second time, and
+// recheckMemory what it may take for it, in bytes. Its time and memory grow with
+// the square of the operations.
+const (
+	recheckOps    = 2000
+	recheckMemory = 16 << 20
+)
 
 // shareRecheck divides the time for second decisions among the keys that get
 // one; 0 if none does. Both cores work on keys at once.
@@ -273,10 +270,6 @@ func (r *run) shareRecheck() time.Duration {
 		return 0
 	}
 	return max(r.opt.RecheckTime*time.Duration(min(cores(), n))/time.Duration(n), time.Millisecond)
-}
-
-func (r *run) bounds(limit time.Duration) bounds {
-	return bounds{Time: limit, Memory: r.opt.PorcupineMemory / int64(cores())}
 }
 
 func cores() int { return runtime.GOMAXPROCS(0) }

@@ -15,9 +15,25 @@ import (
 // bounds limits a search by porcupine. A search that would need more is not
 // begun, or is given up: the outcome is Unknown.
 type bounds struct {
-	Time   time.Duration // per key; 0: no limit
-	Memory int64         // bytes per key, by estimate; 0: no limit
+	Time   time.Duration // 0: no limit
+	Steps  int64         // 0: no limit
+	Memory int64         // bytes, by estimate; 0: no limit
+	taken  *atomic.Int64 // steps taken are added here, unless nil
 }
+
+// tooMany says why a search over n operations is not begun, "" if it is.
+// Porcupine keeps a set of n bits for each state that it has been in, and comes
+// through n states even if all goes well.
+func (b bounds) tooMany(n int64) string {
+	if b.Memory == 0 || n*setOf(n) <= b.Memory {
+		return ""
+	}
+	return fmt.Sprintf("%d operations would take porcupine %d MiB: beyond the budget of %d MiB", n, n*setOf(n)>>20, b.Memory>>20)
+}
+
+// setOf is what porcupine keeps for one state of n operations, in bytes, besides
+// the state itself.
+func setOf(n int64) int64 { return n/8 + 128 }
 
 // errDisagree reports that an exact check and porcupine answer differently
 // on the same operations: an error of lockcheck, never of the history.
@@ -32,8 +48,9 @@ var errDisagree = errors.New("the exact check and porcupine disagree: an error o
 type search struct {
 	ops   []porcupine.Operation
 	model porcupine.Model
-	last  int64 // the last certain moment
-	doubt bool  // some operation may have no effect
+	last  int64      // the last certain moment
+	doubt bool       // some operation may have no effect
+	lock  *lockModel // whose steps can be many at once; nil of stock
 }
 
 // endMarker is the input of the marker.
@@ -65,35 +82,23 @@ func (s *search) finish() {
 	s.ops = append(s.ops, porcupine.Operation{Input: endMarker{}, Call: end, Return: end})
 }
 
-// run asks porcupine, within bounds. Porcupine keeps a set of n bits for each
-// state it has been in, and comes through n states even if all goes well.
+// run asks porcupine, within bounds.
 func (s *search) run(b bounds) (Outcome, string) {
 	n := int64(len(s.ops))
-	each := n/8 + 128
-	if b.Memory > 0 && n*each > b.Memory {
-		return Unknown, fmt.Sprintf("%d operations would take porcupine %d MiB", n, n*each>>20)
+	if why := b.tooMany(n); why != "" {
+		return Unknown, why
 	}
-	var left atomic.Int64
-	left.Store(math.MaxInt64)
-	if b.Memory > 0 {
-		left.Store(b.Memory / each)
+	m := newMeter(s.model, n, b)
+	if s.lock != nil {
+		s.lock.meter = m
 	}
-	model, step := s.model, s.model.Step
-	model.StepContext = nil
-	model.Step = func(state, input, output any) (bool, any) {
-		if left.Load() < 0 {
-			return false, state
-		}
-		ok, next := step(state, input, output)
-		if ok {
-			left.Add(-1)
-		}
-		return ok, next
+	result := porcupine.CheckOperationsTimeout(m.model(), s.ops, b.Time)
+	if b.taken != nil {
+		b.taken.Add(m.steps.Load())
 	}
-	result := porcupine.CheckOperationsTimeout(model, s.ops, b.Time)
-	switch {
-	case left.Load() < 0:
-		return Unknown, fmt.Sprintf("porcupine would take more than %d MiB", b.Memory>>20)
+	switch why := m.over.Load(); {
+	case why != nil:
+		return Unknown, *why
 	case result == porcupine.Illegal:
 		return Invalid, "porcupine finds no legal order"
 	case result == porcupine.Ok:

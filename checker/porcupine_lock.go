@@ -17,6 +17,15 @@ import (
 // there is one with these in order too.
 func porcupineLock(ops []*histories.Op, spec histories.LockSpec, end func(*histories.Op) int64, b bounds) (Outcome, string) {
 	began := time.Now()
+	n := int64(0)
+	for _, op := range ops {
+		if op.F == histories.Release || op.F == histories.Acquire && op.Outcome != histories.Fail {
+			n++
+		}
+	}
+	if why := b.tooMany(n); why != "" { // asked before it is built
+		return Unknown, why
+	}
 	s := lockSearch(ops, spec, end)
 	outcome, why := s.run(b)
 	if outcome != Valid || !s.untouch() {
@@ -68,7 +77,7 @@ type lockAct struct {
 	op      *histories.Op
 	kind    lockKind
 	place   int32   // of the acquire, for acquire, lapse and age
-	matches []int32 // acquires that a release can be about
+	matches []int32 // acquires that a release can be about, in order
 	doubt   bool    // it may have no effect
 }
 
@@ -96,6 +105,7 @@ type lockModel struct {
 	released  map[int32]bool  // a release that said ok can be about it
 	ambiguous bool            // a release can be about several acquires
 	again     func(a, b *histories.Op) bool
+	meter     *meter // nil: there is no bound
 }
 
 func lockSearch(ops []*histories.Op, spec histories.LockSpec, end func(*histories.Op) int64) *search {
@@ -121,7 +131,7 @@ func lockSearch(ops []*histories.Op, spec histories.LockSpec, end func(*historie
 		m.addAges(s)
 	}
 	s.finish()
-	s.model = m.model()
+	s.model, s.lock = m.model(), m
 	return s
 }
 
@@ -178,6 +188,9 @@ func (m *lockModel) addReleases(s *search, ops []*histories.Op) {
 				own = append(own, places[op])
 			}
 		}
+		slices.Sort(own)
+		wide := map[histories.Process][]int32{} // with the nameless ones of a worker
+		told := map[*int32]bool{}               // lists that an ok release can be about
 		excess := false
 		for _, op := range known {
 			if op.F != histories.Release {
@@ -186,14 +199,20 @@ func (m *lockModel) addReleases(s *search, ops []*histories.Op) {
 			act := &lockAct{op: op, kind: lockRelease, matches: own}
 			early := op.Outcome == histories.OK && group.acq != nil && group.acquires == 1 && !askedBefore(group.acq, op)
 			if len(own) == 0 || g.reused || early || excess && op.Outcome == histories.OK {
-				act.matches = slices.Clone(own)
-				for _, a := range g.nameless[op.Process] {
-					act.matches = append(act.matches, places[a])
+				if wide[op.Process] == nil {
+					all := slices.Clone(own)
+					for _, a := range g.nameless[op.Process] {
+						all = append(all, places[a])
+					}
+					slices.Sort(all)
+					wide[op.Process] = all
 				}
+				act.matches = wide[op.Process]
 			}
 			excess = excess || op.Outcome == histories.OK
 			m.ambiguous = m.ambiguous || len(act.matches) > 1 && !denies(op, m.spec)
-			if op.Outcome == histories.OK {
+			if op.Outcome == histories.OK && len(act.matches) > 0 && !told[&act.matches[0]] {
+				told[&act.matches[0]] = true
 				for _, p := range act.matches {
 					m.released[p] = true
 				}
@@ -271,14 +290,15 @@ func (m *lockModel) acquire(w lockWorld, act *lockAct) []any {
 // release takes away one acquire that it can be about. If it said ok, that
 // may have lapsed, as long as no other worker has the lock.
 func (m *lockModel) release(w lockWorld, act *lockAct) (out []any) {
+	live := members(w.live)
 	if denies(act.op, m.spec) {
-		if slices.ContainsFunc(act.matches, func(p int32) bool { return has(w.live, p) && m.acquires[p].Outcome == histories.OK }) {
+		if slices.ContainsFunc(live, func(p int32) bool { return act.about(p) && m.acquires[p].Outcome == histories.OK }) {
 			return nil
 		}
 		return []any{w}
 	}
-	for _, p := range act.matches {
-		if has(w.live, p) {
+	for _, p := range live {
+		if act.about(p) && m.meter.room(w) {
 			after := w
 			after.live, after.aged = without(w.live, p), without(w.aged, p)
 			out = append(out, after)
@@ -287,17 +307,23 @@ func (m *lockModel) release(w lockWorld, act *lockAct) (out []any) {
 	if act.op.Outcome != histories.OK {
 		return out
 	}
-	for _, p := range members(w.live) {
+	for _, p := range live {
 		if m.acquires[p].Process != act.op.Process {
 			return out
 		}
 	}
-	for _, p := range act.matches {
-		if has(w.lapsed, p) {
+	for _, p := range members(w.lapsed) {
+		if act.about(p) && m.meter.room(w) {
 			after := w
 			after.lapsed = without(w.lapsed, p)
 			out = append(out, after)
 		}
 	}
 	return out
+}
+
+// about reports whether the release can be about acquire p.
+func (act *lockAct) about(p int32) bool {
+	_, ok := slices.BinarySearch(act.matches, p)
+	return ok
 }

@@ -11,6 +11,9 @@ import (
 // porcupineStock searches for a legal order of one stock key's sells, reads,
 // restocks and cancels. Unknown comes with a reason.
 func porcupineStock(ops []*histories.Op, initial int64, b bounds) (Outcome, string) {
+	if why := b.tooMany(int64(len(stockOps(ops)))); why != "" {
+		return Unknown, why
+	}
 	return stockSearch(ops, stockLevel{left: initial}).run(b)
 }
 

@@ -64,8 +64,9 @@ func TestPorcupineGivesUpInsteadOfTakingAllMemoryOrTime(t *testing.T) {
 		bounds bounds
 		why    string
 	}{
-		"an estimate above the bound is not begun":  {bounds{Memory: 1 << 10}, "401 operations would take porcupine 0 MiB"},
-		"a search that grows beyond it is given up": {bounds{Memory: 1 << 20}, "porcupine would take more than 1 MiB"},
+		"an estimate above the bound is not begun":  {bounds{Memory: 1 << 10}, "401 operations would take porcupine 0 MiB: beyond the budget of 0 MiB"},
+		"a search that grows beyond it is given up": {bounds{Memory: 1 << 20}, "porcupine would take more than its budget of 1 MiB"},
+		"a search that takes too many steps is":     {bounds{Steps: 1000}, "porcupine was not done within its budget of 1000 steps"},
 		"a search that takes too long is given up":  {bounds{Time: 10 * time.Millisecond}, "porcupine was not done after 10ms"},
 	}
 	for name, tt := range tests {

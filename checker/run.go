@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lockcheck/lockcheck/histories"
@@ -19,17 +20,18 @@ type run struct {
 	keys  []*keyed // by name
 	place placeIndex
 	faultTimes
-	deaths  map[histories.Process][]int64 // by host
-	births  map[histories.Process][]int64 // by host: when it was started again
-	spoken  map[histories.Process][]int64 // by host: when it did or learnt something, see words
-	listen  sync.Once
-	held    workerHolds // see heldByWorkers
-	gather  sync.Once
-	notices noticeIndex
-	recheck time.Duration // for porcupine to decide one key again
-	byOwner ownerIndex
-	perHost histories.Process // workers that live and die together
-	renews  bool              // some worker renewed its lease, or tried to
+	deaths    map[histories.Process][]int64 // by host
+	births    map[histories.Process][]int64 // by host: when it was started again
+	spoken    map[histories.Process][]int64 // by host: when it did or learnt something, see words
+	listen    sync.Once
+	held      workerHolds // see heldByWorkers
+	gather    sync.Once
+	notices   noticeIndex
+	recheck   time.Duration // for porcupine to decide one key again
+	rechecked atomic.Int64  // ns that it took so far
+	byOwner   ownerIndex
+	perHost   histories.Process // workers that live and die together
+	renews    bool              // some worker renewed its lease, or tried to
 
 	listsOrders bool // audits list the orders that the store has
 }
@@ -46,6 +48,7 @@ type keyed struct {
 	holds    []hold // by from
 	believed beliefIndex
 	zombies  []refusedFree
+	waiting  []undecided // see search
 	books    *books
 	found    [len(Properties)]*findings // nil: nothing is known
 }

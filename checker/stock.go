@@ -11,7 +11,7 @@ import (
 // Call; other operations are passed over. covered is nil if the answer is
 // exact: then c is nil if such an order exists, else the smallest
 // contradiction that was found. Otherwise covered says why this history is
-// beyond the exact check; then c is nil and says nothing.
+// beyond the exact check; then c is nil and says nothing. steps bounds the search.
 //
 // The idea: lay all units on a line, from the first sold to the last. A sale
 // that says how many were left owns a known piece of the line; all others are
@@ -20,7 +20,7 @@ import (
 // small as possible is best for everything that comes later. docs/checking.md
 // has the argument in full. Where sizes differ, or units come back, a search
 // over the few states that can differ decides instead (stock_frontier.go).
-func stock(ops []*histories.Op, initial int64) (c *contradiction, covered error) {
+func stock(ops []*histories.Op, initial int64, steps int) (c *contradiction, covered error) {
 	ops = stockOps(ops)
 	if oneSize(ops) {
 		s := stockSweep{initial: initial}
@@ -30,7 +30,7 @@ func stock(ops []*histories.Op, initial int64) (c *contradiction, covered error)
 		}
 		return c, nil
 	}
-	return frontierStock(ops, initial)
+	return frontierStock(ops, initial, steps)
 }
 
 // stockOps leaves out what says nothing: failures other than sold-out, sells

@@ -14,7 +14,7 @@ const (
 	maxKinds   = 8       // sizes and directions of unknown operations
 	maxPending = 64      // operations open at one time
 	maxStates  = 1 << 16 // at one time
-	maxSteps   = 1 << 23 // in all: about two seconds
+	maxSteps   = 1 << 23 // of one key: about two seconds
 )
 
 // stockFrontier decides where the sweep cannot: sells of several sizes,
@@ -28,17 +28,18 @@ const (
 // never return, are only counted. And what only looks at the stock is placed
 // as soon as it fits, since it changes nothing.
 type stockFrontier struct {
-	states   map[stockState]struct{}
-	open     returnHeap
-	slots    [maxPending]*histories.Op // open operations that are in states
-	used     uint64                    // slots that are
-	slotOf   map[*histories.Op]int
-	kinds    []int64 // change of the stock, of each kind of unknown operation
-	called   [maxKinds]int32
-	steps    int
-	most     int64 // stock of any state, if levelled
-	levelled bool
-	last     []*histories.Op // that returned, for evidence
+	states    map[stockState]struct{}
+	open      returnHeap
+	slots     [maxPending]*histories.Op // open operations that are in states
+	used      uint64                    // slots that are
+	slotOf    map[*histories.Op]int
+	kinds     []int64 // change of the stock, of each kind of unknown operation
+	called    [maxKinds]int32
+	steps     int
+	mostSteps int
+	most      int64 // stock of any state, if levelled
+	levelled  bool
+	last      []*histories.Op // that returned, for evidence
 }
 
 // stockState is the stock after some operations.
@@ -48,10 +49,11 @@ type stockState struct {
 	unknown [maxKinds]int32 // unknown ones that are placed, by kind
 }
 
-func frontierStock(ops []*histories.Op, initial int64) (*contradiction, error) {
+func frontierStock(ops []*histories.Op, initial int64, steps int) (*contradiction, error) {
 	f := stockFrontier{
-		states: map[stockState]struct{}{{left: initial}: {}},
-		slotOf: map[*histories.Op]int{},
+		mostSteps: steps,
+		states:    map[stockState]struct{}{{left: initial}: {}},
+		slotOf:    map[*histories.Op]int{},
 	}
 	for _, op := range ops {
 		c, err := f.returnsBefore(op.Call)
@@ -135,8 +137,8 @@ func (f *stockFrontier) always(op *histories.Op) bool {
 
 // look places what only looks in all states that it fits.
 func (f *stockFrontier) look(op *histories.Op, slot int) error {
-	if f.steps += len(f.states); f.steps > maxSteps {
-		return fmt.Errorf("too many ways to explain op %d", op.ID)
+	if f.steps += len(f.states); f.steps > f.mostSteps {
+		return f.tooMany(op)
 	}
 	states := make(map[stockState]struct{}, len(f.states))
 	for s := range f.states {
@@ -147,6 +149,17 @@ func (f *stockFrontier) look(op *histories.Op, slot int) error {
 	}
 	f.states = states
 	return nil
+}
+
+// tooMany is the error of a search that gave up at op.
+func (f *stockFrontier) tooMany(op *histories.Op) error {
+	return tooManyWays{fmt.Errorf("too many ways to explain op %d", op.ID), f.steps > f.mostSteps}
+}
+
+// tooManyWays is an error of a search; more steps may decide it.
+type tooManyWays struct {
+	error
+	ofSteps bool
 }
 
 func (f *stockFrontier) returnsBefore(now int64) (*contradiction, error) {
@@ -189,8 +202,8 @@ func (f *stockFrontier) ret(op *histories.Op) error {
 				todo = append(todo, next)
 			}
 		}
-		if f.steps++; f.steps > maxSteps || len(seen) > maxStates {
-			return fmt.Errorf("too many ways to explain op %d", op.ID)
+		if f.steps++; f.steps > f.mostSteps || len(seen) > maxStates {
+			return f.tooMany(op)
 		}
 	}
 	f.states, f.levelled = after, false

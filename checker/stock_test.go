@@ -11,7 +11,7 @@ import (
 )
 
 func stockDisagrees(c stockCase) bool {
-	got, covered := stock(c.ops, c.initial)
+	got, covered := stock(c.ops, c.initial, maxSteps)
 	return covered == nil && (got == nil) != bruteStock(c.ops, c.initial)
 }
 
@@ -27,11 +27,11 @@ func TestStockAgreesWithBruteForce(t *testing.T) {
 		c := drawStock(rand.New(rand.NewPCG(seed, 2)).IntN)
 		if stockDisagrees(c) {
 			c = c.smallest()
-			got, _ := stock(c.ops, c.initial)
+			got, _ := stock(c.ops, c.initial, maxSteps)
 			t.Fatalf("seed %d: stock says %+v, brute force says legal %v\ninitial %d%s",
 				seed, got, bruteStock(c.ops, c.initial), c.initial, show(c.ops))
 		}
-		switch got, covered := stock(c.ops, c.initial); {
+		switch got, covered := stock(c.ops, c.initial, maxSteps); {
 		case covered != nil:
 			beyond++
 		case got != nil:
@@ -49,7 +49,7 @@ func TestStockAgreesWithBruteForceOnShrinkableHistories(t *testing.T) {
 		c := drawStock(func(n int) int { return rapid.IntRange(0, n-1).Draw(t, "n") })
 		if stockDisagrees(c) {
 			c = c.smallest()
-			got, _ := stock(c.ops, c.initial)
+			got, _ := stock(c.ops, c.initial, maxSteps)
 			err := keepDisagreement(disagreements, StockNotLinearizable, histories.Header{Initial: c.initial}, c.ops, bruteStock(c.ops, c.initial))
 			t.Fatalf("stock says %+v\ninitial %d%s\nkept in %s: %v", got, c.initial, show(c.ops), disagreements, err)
 		}
@@ -61,7 +61,7 @@ func TestStockEvidenceIsContradictoryByItself(t *testing.T) {
 	var found, alone int
 	for seed := range uint64(4000) {
 		c := drawStock(rand.New(rand.NewPCG(seed, 3)).IntN)
-		got, covered := stock(c.ops, c.initial)
+		got, covered := stock(c.ops, c.initial, maxSteps)
 		back := slices.ContainsFunc(c.ops, func(op *histories.Op) bool { return change(op) > 0 })
 		if got == nil || covered != nil || back {
 			continue

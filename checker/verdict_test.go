@@ -105,7 +105,7 @@ func replaceChecks(t *testing.T, c *contradiction, uncovered error, found Outcom
 	exactLock = func([]*histories.Op, histories.LockSpec, func(*histories.Op) int64) (*contradiction, error) {
 		return c, uncovered
 	}
-	exactStock = func([]*histories.Op, int64) (*contradiction, error) { return c, uncovered }
+	exactStock = func([]*histories.Op, int64, int) (*contradiction, error) { return c, uncovered }
 	searchLock = func([]*histories.Op, histories.LockSpec, func(*histories.Op) int64, bounds) (Outcome, string) {
 		return found, "asked"
 	}

@@ -11,6 +11,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/lockcheck/lockcheck/checker"
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/report"
@@ -20,7 +22,7 @@ import (
 func runCheck(ctx context.Context, a *app, args []string) (int, error) {
 	f := a.flags("check")
 	format := f.String("format", "text", "text, json, junit or markdown")
-	limit := f.Duration("porcupine-time", 0, "time for porcupine per key (default: the checker's)")
+	budget := budgetFlag(f)
 	hold := f.Duration("max-hold", 0, "a longer hold of a lock is a violation (default: what the header says)")
 	zombie := f.Duration("max-zombie", 0, "so is a lock that is refused for longer though nobody holds it (default: what the header says)")
 	if err := a.parse(f, args, 1, 1<<20); err != nil {
@@ -32,7 +34,10 @@ func runCheck(ctx context.Context, a *app, args []string) (int, error) {
 	if *hold < 0 || *zombie < 0 {
 		return 0, usagef("--max-hold=%v, --max-zombie=%v: must not be negative", *hold, *zombie)
 	}
-	o := checker.Options{PorcupineTime: *limit, MaxHold: *hold, MaxZombie: *zombie}
+	if *budget < 1 {
+		return 0, usagef("--budget=%d: must be at least 1", *budget)
+	}
+	o := checker.Options{Budget: *budget, MaxHold: *hold, MaxZombie: *zombie}
 	worst := checker.Outcome("")
 	var runs []report.Run
 	for _, name := range f.Args() {
@@ -59,6 +64,11 @@ func (a *app) junit(runs []report.Run) error {
 		return nil
 	}
 	return report.JUnit(a.stdout, runs...)
+}
+
+// budgetFlag is --budget of the verbs that judge histories.
+func budgetFlag(f *pflag.FlagSet) *int64 {
+	return f.Int64("budget", checker.DefaultBudget, "steps that searches for a legal order may take, of all keys together; each may keep 16 bytes")
 }
 
 // checkFile is judgeFile that can be interrupted at any moment. Neither a read nor

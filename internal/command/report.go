@@ -20,8 +20,12 @@ func runReport(ctx context.Context, a *app, args []string) (int, error) {
 	merge := f.Bool("merge", false, "merge the matrix.json files named into one table")
 	out := f.String("out", "", "with --merge: folder for the merged matrix.json and index.html")
 	before := f.String("before", "", "with --merge: an earlier matrix.json to compare with")
+	budget := budgetFlag(f)
 	if err := a.parse(f, args, 1, 1<<20); err != nil {
 		return 0, err
+	}
+	if *budget < 1 {
+		return 0, usagef("--budget=%d: must be at least 1", *budget)
 	}
 	if err := checkFormat(*format); err != nil {
 		return 0, err
@@ -35,12 +39,12 @@ func runReport(ctx context.Context, a *app, args []string) (int, error) {
 	if f.NArg() > 1 {
 		return 0, usagef("report: %q is one argument too many", f.Arg(1))
 	}
-	return a.rebuild(ctx, f.Arg(0), *format)
+	return a.rebuild(ctx, f.Arg(0), *format, *budget)
 }
 
 // rebuild judges a run's history again and writes its reports anew.
-func (a *app) rebuild(ctx context.Context, name, format string) (int, error) {
-	r, err := a.checkFile(ctx, name, checker.Options{})
+func (a *app) rebuild(ctx context.Context, name, format string, budget int64) (int, error) {
+	r, err := a.checkFile(ctx, name, checker.Options{Budget: budget})
 	if err != nil {
 		return 0, err
 	}
