@@ -16,7 +16,7 @@ import (
 // again for every operation takes some hundred times as long as an ordinary
 // history does. Searches get a budget that is over soon.
 const (
-	hostileOps    = 20_000
+	hostileOps    = 10_000
 	hostileTimes  = 20
 	hostileBudget = 1 << 16
 )
@@ -35,7 +35,7 @@ func TestTheBudgetIsNamedWhereItEnds(t *testing.T) {
 	for _, name := range []string{"many-keys-hard", "one-key-hard", "powerset-conc"} {
 		h := readTape(t, hostile.Named(name).String(600))
 		v := Check(context.Background(), h, Options{Budget: 1000})
-		if v.Outcome != Unknown || !strings.Contains(v.Reason, "budget of 1000 steps") && !strings.Contains(v.Reason, "budget of 0 MiB") {
+		if v.Outcome != Unknown || !strings.Contains(v.Reason, "budget of") {
 			t.Errorf("%s: %s, %q does not name the budget", name, v.Outcome, v.Reason)
 		}
 	}

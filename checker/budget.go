@@ -75,6 +75,9 @@ func (r *run) searchOne(ctx context.Context, k *keyed, q undecided, share int64)
 	outcome, why := q.search(bounds{Steps: share - taken, Memory: r.opt.Budget * stepBytes, taken: &steps})
 	switch outcome {
 	case Unknown:
+		if share < r.opt.Budget {
+			why += fmt.Sprintf(", its share of %d for all keys", r.opt.Budget)
+		}
 		r.open(k, q, why)
 	case Invalid:
 		k.of(q.property).method.search = true

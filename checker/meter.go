@@ -21,6 +21,7 @@ type meter struct {
 	steps     atomic.Int64
 	bytes     atomic.Int64
 	once      int64                  // bytes of the states of one step so far
+	states    int64                  // and how many there are
 	over      atomic.Pointer[string] // what was too much
 	limit     bounds
 }
@@ -64,7 +65,7 @@ func (m *meter) step(state, input, output any) (bool, any) {
 	if m.over.Load() != nil {
 		return true, givenUp{}
 	}
-	m.once = 0
+	m.once, m.states = 0, 0
 	ok, next := m.inner.Step(state, input, output)
 	switch {
 	case m.over.Load() != nil:
@@ -87,8 +88,9 @@ func (m *meter) room(w lockWorld) bool {
 		return false
 	}
 	size, _ := weigh(w)
-	m.once += size
-	return m.within(m.steps.Add(1+size/256), m.bytes.Load()+m.once)
+	m.once, m.states = m.once+size, m.states+1
+	// Each is compared with all the others.
+	return m.within(m.steps.Add(1+size/256+m.states/64+m.states*size/8192), m.bytes.Load()+m.once)
 }
 
 // count adds a step that led to a state, and reports whether there may be more.

@@ -71,8 +71,10 @@ func nodesOf(h *histories.History, bands []band) []node {
 			}
 		}
 	}
-	for n := range states {
-		states[n] = roles(h, n)
+	for n, roles := range rolesOf(h) {
+		if _, ours := states[n]; ours {
+			states[n] = roles
+		}
 	}
 	for _, b := range bands {
 		if b.Moment {
@@ -113,44 +115,37 @@ func byNumber(a, b string) int {
 		cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 }
 
-// roles are the roles of a server in order of time. Before its first change
-// of role a server was the other: a promoted one had been a replica.
-func roles(h *histories.History, n string) []state {
-	var list []state
-	from, now := int64(0), ""
-	if hit := masterAtFirst(h, n); hit {
-		now = "master"
-	}
+// rolesOf are the roles of servers in order of time, as far as they are known.
+// Before its first change of role a server was the other: a promoted one had been
+// a replica. One that was hit by a fault aimed at the master, before any promotion,
+// was the master.
+func rolesOf(h *histories.History) map[string][]state {
+	of, now := map[string][]state{}, map[string]state{}
+	promoted := false
 	for _, e := range h.Marks {
-		if (e.F != histories.Promoted && e.F != histories.Demoted) || !slices.Contains(e.Targets, n) {
-			continue
-		}
-		before, after := "replica", "master"
-		if e.F == histories.Demoted {
-			before, after = after, before
-		}
-		if now == "" {
-			now = before
-		}
-		list = append(list, state{From: from, To: e.Time, Kind: now})
-		from, now = e.Time, after
-	}
-	if now != "" {
-		list = append(list, state{From: from, To: h.End, Kind: now})
-	}
-	return list
-}
-
-// masterAtFirst reports whether a fault aimed at the master hit this server
-// before any promotion.
-func masterAtFirst(h *histories.History, n string) bool {
-	for _, e := range h.Marks {
-		if e.F == histories.Promoted {
-			return false
-		}
-		if e.Fault != nil && slices.Equal(e.Fault.Targets, []string{histories.RoleMaster}) && slices.Contains(e.Targets, n) {
-			return true
+		promoted = promoted || e.F == histories.Promoted
+		for _, n := range e.Targets {
+			role, known := now[n]
+			switch {
+			case e.F == histories.Promoted || e.F == histories.Demoted:
+				before, after := "replica", "master"
+				if e.F == histories.Demoted {
+					before, after = after, before
+				}
+				if !known {
+					role = state{Kind: before}
+				}
+				role.To = e.Time
+				of[n] = append(of[n], role)
+				now[n] = state{From: e.Time, Kind: after}
+			case !known && !promoted && e.Fault != nil && slices.Equal(e.Fault.Targets, []string{histories.RoleMaster}):
+				now[n] = state{Kind: "master"}
+			}
 		}
 	}
-	return false
+	for n, role := range now {
+		role.To = h.End
+		of[n] = append(of[n], role)
+	}
+	return of
 }

@@ -163,9 +163,9 @@ func wrap(s string, width int) []string {
 	width = max(width, 10)
 	var lines []string
 	for _, line := range fold(s, width) {
-		for columns(line) > width { // one long word
+		for left := columns(line); left > width; { // one long word
 			head, rest := split(line, width)
-			lines, line = append(lines, head), rest
+			lines, line, left = append(lines, head), rest, left-columns(head)
 		}
 		lines = append(lines, line)
 	}
