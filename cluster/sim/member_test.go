@@ -48,7 +48,6 @@ func TestKeysOfCommands(t *testing.T) {
 		{[]string{"DEL", "a", "b"}, []string{"a", "b"}},
 		{[]string{"MSET", "a", "1", "b", "2"}, []string{"a", "b"}},
 		{[]string{"WAIT", "1", "100"}, nil},
-		{[]string{"XREADGROUP", "GROUP", "g", "c", "STREAMS", "s", ">"}, []string{"s"}},
 		{[]string{"PING"}, nil},
 	}
 	for _, tt := range tests {

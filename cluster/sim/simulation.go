@@ -116,8 +116,7 @@ func (c *simulation) buildHomes() {
 }
 
 // Source names what was simulated: "simulated Redis and MariaDB". A verdict must
-// not seem to come from a server that the design does not use. The queue is a
-// Redis Stream here.
+// not seem to come from a server that the design does not use.
 func (c *simulation) Source() string {
 	t := c.o.Topology
 	var parts []string

@@ -78,13 +78,6 @@ func keysOf(args []string) []string {
 			keys = append(keys, args[i])
 		}
 		return keys
-	case name == "XGROUP" || name == "XINFO" || name == "OBJECT":
-		return args[2:min(3, len(args))]
-	case name == "XREADGROUP" || name == "XREAD":
-		if i := slices.IndexFunc(args, func(a string) bool { return strings.EqualFold(a, "STREAMS") }); i > 0 {
-			return args[i+1 : i+1+(len(args)-i-1)/2]
-		}
-		return nil
 	}
 	return args[1:2]
 }

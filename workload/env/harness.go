@@ -24,7 +24,7 @@ type Topology struct {
 	Lock        Kind
 	Stock       bool   // a separate Redis for the stock, named stock-1; else the stock is on the lock's master
 	SQL         bool   // a MariaDB, named sql-1
-	Queue       bool   // a RabbitMQ (sim: a Redis Stream), named queue-1
+	Queue       bool   // a RabbitMQ (sim: a broker of its own), named queue-1
 	Persistence string // of the lock's nodes: "none" (default), "everysec", "always"
 }
 

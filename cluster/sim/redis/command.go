@@ -189,23 +189,6 @@ var commands = index(
 	&command{name: "zrank", arity: 3, do: (*Keyspace).zrank},
 	&command{name: "zremrangebyscore", arity: 4, flags: write, do: (*Keyspace).zremRangeByScore},
 
-	&command{name: "xadd", arity: -5, flags: write, do: (*Keyspace).xadd},
-	&command{name: "xlen", arity: 2, do: size[*stream]},
-	&command{name: "xrange", arity: -4, do: (*Keyspace).xrange},
-	&command{name: "xdel", arity: -3, flags: write, do: (*Keyspace).xdel},
-	&command{name: "xreadgroup", arity: -7, flags: write, do: (*Keyspace).xreadGroup},
-	&command{name: "xack", arity: -4, flags: write, do: (*Keyspace).xack},
-	&command{name: "xpending", arity: -3, do: (*Keyspace).xpending},
-	&command{name: "xclaim", arity: -6, flags: write, do: (*Keyspace).xclaim},
-	&command{name: "xautoclaim", arity: -6, flags: write, do: (*Keyspace).xautoclaim},
-	&command{name: "xgroup", arity: -2, sub: index(
-		&command{name: "xgroup|create", arity: -5, flags: write, do: (*Keyspace).xgroupCreate},
-		&command{name: "xgroup|setid", arity: -5, flags: write, do: (*Keyspace).xgroupSetID},
-		&command{name: "xgroup|destroy", arity: 4, flags: write, do: (*Keyspace).xgroupDestroy},
-		&command{name: "xgroup|createconsumer", arity: 5, flags: write, do: (*Keyspace).xgroupCreateConsumer},
-		&command{name: "xgroup|delconsumer", arity: 5, flags: write, do: (*Keyspace).xgroupDelConsumer},
-	)},
-
 	&command{name: "eval", arity: -3, flags: noScript, do: (*Keyspace).eval},
 	&command{name: "evalsha", arity: -3, flags: noScript, do: (*Keyspace).evalSHA},
 	&command{name: "eval_ro", arity: -3, flags: noScript, do: (*Keyspace).evalRO},

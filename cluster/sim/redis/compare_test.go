@@ -142,8 +142,6 @@ func content(do func(args ...string) any, key, kind string) any {
 		return sorted(do("SMEMBERS", key))
 	case "zset":
 		return do("ZRANGE", key, "0", "-1", "WITHSCORES")
-	case "stream":
-		return do("XRANGE", key, "-", "+")
 	}
 	return nil
 }

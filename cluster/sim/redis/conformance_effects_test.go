@@ -88,21 +88,9 @@ func essence(effect []string) []any {
 		effect[0] = "DEL"
 	case "PEXPIREAT":
 		effect = effect[:3]
-	case "XADD":
-		drop(2, "=", "NOMKSTREAM")
-		if i := slices.Index(effect, "LIMIT"); i > 0 {
-			effect = slices.Delete(effect, i, i+2)
-		}
-	case "XGROUP":
-		if effect[1] == "SETID" {
-			effect = effect[:5]
-		}
 	}
 	var words []any
 	for _, word := range effect {
-		if effect[0][0] == 'X' {
-			word = strings.TrimSuffix(word, "-0")
-		}
 		if ms, err := strconv.ParseInt(word, 10, 64); err == nil {
 			words = append(words, ms)
 		} else {
@@ -112,22 +100,9 @@ func essence(effect []string) []any {
 	return words
 }
 
-// saysAgain reports whether an effect sets the last ID of a group to what the
-// XCLAIM before it has set it to: Redis 7.2 sends both.
-func saysAgain(effect, before []string) bool {
-	if effect[0] != "XGROUP" || effect[1] != "SETID" || before[0] != "XCLAIM" {
-		return false
-	}
-	last := slices.Index(before, "LASTID")
-	return last > 0 && slices.Equal([]string{before[1], before[2], before[last+1]}, effect[2:5])
-}
-
 func essences(effects [][]string) []any {
 	all := []any{}
-	for i, effect := range effects {
-		if i > 0 && saysAgain(effect, effects[i-1]) {
-			continue
-		}
+	for _, effect := range effects {
 		all = append(all, essence(effect))
 	}
 	return all

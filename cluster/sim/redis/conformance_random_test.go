@@ -24,10 +24,6 @@ func (g generator) number() string {
 	return g.of("1", "-1", "5", "100", "0", "9223372036854775807", "-9223372036854775808", "1.5", "none", "07")
 }
 func (g generator) score() string { return g.of("1", "2", "2.5", "-3", "inf", "-inf", "0", "nan", "x") }
-func (g generator) id() string {
-	return g.of("1-1", "1-2", "2-0", "2-1", "3", "4-4", "5-*", "0-1", "x", "7", "8", "9")
-}
-func (g generator) bound() string { return g.of("-", "+", "2", "(2", "3-0", "(1-1", "5", "9") }
 
 // end is a time that no key reaches while the test runs, or one long past.
 func (g generator) end() string { return g.of("99999999999999", "88888888888888", "1", "1000") }
@@ -65,7 +61,7 @@ func (g generator) some(options ...[]string) []string {
 }
 
 func (g generator) command() []string {
-	families := []func() []string{g.strings, g.strings, g.keyspace, g.hash, g.list, g.set, g.zset, g.stream, g.group, g.script}
+	families := []func() []string{g.strings, g.strings, g.keyspace, g.hash, g.list, g.set, g.zset, g.script}
 	return families[g.IntN(len(families))]()
 }
 
@@ -192,36 +188,6 @@ func (g generator) zset() []string {
 	return line(g.of("ZRANGEBYSCORE", "ZREMRANGEBYSCORE"), k, g.of("-inf", "(1", "2"), g.of("inf", "(2.5", "0"), g.some(limit))
 }
 
-func (g generator) stream() []string {
-	k := g.key()
-	switch g.IntN(4) {
-	case 0, 1:
-		return line("XADD", k, g.some([]string{"NOMKSTREAM"}, []string{g.of("MAXLEN", "MINID"), g.of("=", "~"), g.of("2", "0", "5")}), g.id(), g.pairs(g.item))
-	case 2:
-		return line("XRANGE", k, g.bound(), g.bound(), g.some([]string{"COUNT", g.of("1", "2", "0")}))
-	}
-	return line(g.of("XDEL", "XLEN"), k, g.some([]string{g.id()}))
-}
-
-func (g generator) group() []string {
-	k, group, consumer := g.key(), g.of("g", "h"), g.of("p", "q")
-	switch g.IntN(8) {
-	case 0:
-		return line("XGROUP", g.of("CREATE", "SETID"), k, group, g.of("0", "$", "2"), g.some([]string{"MKSTREAM"}))
-	case 1, 2:
-		return line("XREADGROUP", "GROUP", group, consumer, g.some([]string{"COUNT", "1"}, []string{"NOACK"}), "STREAMS", k, g.of(">", ">", "0", "2"))
-	case 3:
-		return line("XACK", k, group, g.id(), g.id())
-	case 4:
-		return line("XPENDING", k, group)
-	case 5:
-		return line("XAUTOCLAIM", k, group, consumer, "0", g.of("0", "2"), g.some([]string{"COUNT", "1"}, []string{"JUSTID"}))
-	case 6:
-		return line("XCLAIM", k, group, consumer, "0", g.id(), g.some([]string{"FORCE"}, []string{"JUSTID"}, []string{"RETRYCOUNT", "3"}))
-	}
-	return line("XGROUP", g.of("CREATECONSUMER", "DELCONSUMER"), k, group, consumer)
-}
-
 // script runs a random command inside a script: one of which the reply
 // neither depends on the very millisecond nor has an order of its own.
 func (g generator) script() []string {
@@ -287,8 +253,7 @@ func (g generator) withShortEnds(command []string) []string {
 	return command
 }
 
-// raw is a keyspace as it is in memory. What replicas are not told is left
-// out: consumers without entries, and deliveries of history.
+// raw is a keyspace as it is in memory.
 func raw(k *Keyspace) map[string]any {
 	all := map[string]any{}
 	for key, e := range k.entries {
@@ -307,24 +272,10 @@ func rawValue(v value) any {
 		return []any{slices.Clone(v.names), slices.Clone(v.contents)}
 	case *set:
 		return slices.Clone(v.names)
-	case *zset:
-		shown := []string{}
-		for _, s := range v.sorted {
-			shown = append(shown, s.member, formatFloat(s.score))
-		}
-		return shown
 	}
-	s := v.(*stream)
-	shown := []any{s.last.String(), entriesReply(s.entries)}
-	for _, name := range []string{"g", "h"} {
-		g := s.groups[name]
-		if g == nil {
-			continue
-		}
-		shown = append(shown, name, g.last.String())
-		for _, p := range g.pending {
-			shown = append(shown, p.id.String(), p.consumer)
-		}
+	shown := []string{}
+	for _, s := range v.(*zset).sorted {
+		shown = append(shown, s.member, formatFloat(s.score))
 	}
 	return shown
 }

@@ -13,7 +13,7 @@ var sequences = map[string][]string{
 	},
 	"unknown commands and wrong arity": {
 		"FOO", "FOO a b", "foo 'a b' ''", "GET", "GET a b", "get", "SET k", "MSET a", "MSET a 1 b", "DEL", "HSET k f", "HSET k f v g",
-		"SCRIPT", "SCRIPT FOO", "SCRIPT LOAD", "script load", "XGROUP", "XGROUP FOO a", "XGROUP CREATE k", "INCR", "EXPIRE k", "EVAL", "EVAL x",
+		"SCRIPT", "SCRIPT FOO", "SCRIPT LOAD", "script load", "INCR", "EXPIRE k", "EVAL", "EVAL x",
 		"NOSUCHCOMMANDBUTLONG aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb cccccccccccccccccccccccccccccccccccccccc dddddddddd eeeee",
 	},
 	"SET and its options": {
@@ -46,7 +46,7 @@ var sequences = map[string][]string{
 		"SET k 1.0", "INCR k", "LPUSH l 1", "INCR l", "INCRBY l x", "DECRBY k 9223372036854775807",
 	},
 	"keys": {
-		"DEL a b", "SET a 1", "SET b 2", "EXISTS a b a c", "DEL a c", "UNLINK b a", "TYPE a", "SET s v", "HSET h f v", "RPUSH l x", "SADD t m", "ZADD z 1 m", "XADD x 1-1 f v",
+		"DEL a b", "SET a 1", "SET b 2", "EXISTS a b a c", "DEL a c", "UNLINK b a", "TYPE a", "SET s v", "HSET h f v", "RPUSH l x", "SADD t m", "ZADD z 1 m",
 		"TYPE s", "TYPE h", "TYPE l", "TYPE t", "TYPE z", "TYPE x", "KEYS *", "KEYS [st]", "KEYS ?", "KEYS s*", "KEYS [^s]", "KEYS [a-m]", "KEYS \\s", "KEYS [", "KEYS [s",
 		"SCAN 0", "SCAN 0 MATCH [sh]", "SCAN 0 COUNT 100", "SCAN 0 TYPE hash COUNT 100", "SCAN 0 COUNT 0", "SCAN 0 COUNT x", "SCAN x", "SCAN 0 FOO 1", "SCAN 0 MATCH",
 		"DBSIZE", "FLUSHDB ASYNC", "DBSIZE", "SET a 1", "FLUSHALL SYNC", "FLUSHALL NOW", "FLUSHALL", "DBSIZE", "KEYS *", "EXISTS",
@@ -89,23 +89,6 @@ var sequences = map[string][]string{
 		"ZREM z a none", "ZREM none a", "ZREMRANGEBYSCORE z 2 2", "ZREMRANGEBYSCORE z x 2", "ZREMRANGEBYSCORE none 0 1", "ZRANGE z 0 -1 WITHSCORES", "ZREMRANGEBYSCORE z -inf inf", "EXISTS z",
 		"ZADD f 0.1 a 1e20 b -0 c 3.0 d inf e -inf g 123456789012345678 h 1.5e-7 i", "ZRANGE f 0 -1 WITHSCORES", "ZADD f INCR -inf e", "ZADD f INCR inf a", "ZADD tie 1 c 1 a 1 b", "ZRANGE tie 0 -1",
 		"SET s v", "ZADD s 1 a", "ZREM s a", "ZSCORE s a", "ZRANGE s 0 1", "ZCARD s", "ZRANK s a", "ZREMRANGEBYSCORE s 0 1", "ZRANGEBYSCORE s 0 1",
-	},
-	"streams": {
-		"XADD x 1-1 f v", "XADD x 1-1 f v", "XADD x 0-0 f v", "XADD x 1-* f v", "XADD x 2 f v g w", "XADD x 2-* f v", "XADD x 0-* f v", "XADD x 5", "XADD x 5 f", "XADD x 5 f v g", "XADD x x f v", "XADD x - f v", "XADD x NOMKSTREAM 6 f v", "XADD none NOMKSTREAM 1 f v", "EXISTS none",
-		"XLEN x", "XLEN none", "XRANGE x - +", "XRANGE x 1 1", "XRANGE x (1-1 +", "XRANGE x - (2-0", "XRANGE x 2 +", "XRANGE x - + COUNT 1", "XRANGE x - + COUNT 0", "XRANGE x - + COUNT -1", "XRANGE x - + COUNT x", "XRANGE x - + FOO 1", "XRANGE x x +", "XRANGE none - +", "XRANGE x + -", "XRANGE x (18446744073709551615-18446744073709551615 +", "XRANGE x - (0-0",
-		"XDEL x 1-1 9-9", "XDEL none 1", "XDEL x x", "XADD x MAXLEN 2 10 f v", "XRANGE x - +", "XADD x MAXLEN = 1 11 f v", "XADD x MAXLEN ~ 1 12 f v", "XLEN x", "XADD x MAXLEN -1 13 f v", "XADD x MAXLEN x 13 f v", "XADD x MINID 12 13 f v", "XLEN x", "XADD x MAXLEN 1 MINID 1 14 f v", "XADD x LIMIT 1 14 f v", "XADD x MAXLEN 1 LIMIT 1 14 f v", "XADD x MAXLEN ~ 1 LIMIT 1 14 f v", "XADD x MAXLEN ~ 1 LIMIT -1 14 f v",
-		"XDEL x 11 12 13 14 10", "XLEN x", "EXISTS x", "XADD x 3-3 f v", "XADD x MAXLEN 0 20 f v", "XLEN x", "XADD last 18446744073709551615-18446744073709551615 f v", "XADD last * f v", "SET s v", "XADD s * f v", "XLEN s", "XRANGE s - +", "XDEL s 1",
-	},
-	"consumer groups": {
-		"XGROUP CREATE x g $", "XGROUP CREATE x g $ MKSTREAM", "XGROUP CREATE x g 0", "XGROUP CREATE x h 0 ENTRIESREAD x", "XGROUP CREATE x h 0 FOO", "XGROUP CREATE x h x", "XLEN x", "XREADGROUP GROUP g c STREAMS x >",
-		"XADD x 1 a 1", "XADD x 2 a 2", "XADD x 3 a 3", "XADD x 4 a 4", "XREADGROUP GROUP g c COUNT 2 STREAMS x >", "XREADGROUP GROUP g d STREAMS x >", "XREADGROUP GROUP g d STREAMS x >", "XREADGROUP GROUP g c STREAMS x 0", "XREADGROUP GROUP g c COUNT 1 STREAMS x 0", "XREADGROUP GROUP g c STREAMS x 1", "XREADGROUP GROUP g nobody STREAMS x 0",
-		"XPENDING x g", "XACK x g 1 9", "XACK x none 1", "XACK none g 1", "XACK x g x", "XPENDING x g", "XDEL x 2", "XREADGROUP GROUP g c STREAMS x 0", "XAUTOCLAIM x g e 0 0", "XAUTOCLAIM x g e 0 0 COUNT 1", "XAUTOCLAIM x g e 0 0 JUSTID", "XAUTOCLAIM x g e 100000 0", "XAUTOCLAIM x none e 0 0", "XAUTOCLAIM x g e x 0", "XAUTOCLAIM x g e 0 x", "XAUTOCLAIM x g e 0 0 COUNT 0", "XAUTOCLAIM x g e 0 0 FOO",
-		"XPENDING x g", "XCLAIM x g f 0 3", "XCLAIM x g f 0 3 JUSTID", "XCLAIM x g f 100000 3", "XCLAIM x g f 0 99", "XADD x 5 a 5", "XCLAIM x g f 0 5", "XCLAIM x g f 0 5 FORCE", "XCLAIM x g f 0 5 FOO", "XCLAIM x g f x 5", "XCLAIM x none f 0 5", "XCLAIM x g f 0 5 RETRYCOUNT 7 IDLE 0 LASTID 5", "XREADGROUP GROUP g c STREAMS x >",
-		"XACK x g 3 4 5", "XPENDING x g", "XPENDING x none", "XPENDING x g - +", "XPENDING x g - + x", "XPENDING x g x + 1", "XPENDING x g IDLE x - + 1", "XPENDING x g IDLE 1 - +", "XPENDING x g - + 10 nobody", "XPENDING x g - + 10",
-		"XADD x 6 a 6", "XREADGROUP GROUP g c NOACK STREAMS x >", "XPENDING x g", "XGROUP SETID x g 5", "XREADGROUP GROUP g c STREAMS x >", "XGROUP SETID x none 5", "XGROUP CREATECONSUMER x g new", "XGROUP CREATECONSUMER x g new", "XGROUP CREATECONSUMER x none new", "XGROUP DELCONSUMER x g c", "XGROUP DELCONSUMER x g c", "XPENDING x g", "XGROUP DESTROY x g", "XGROUP DESTROY x g", "XGROUP DESTROY none g",
-		"XREADGROUP GROUP g c STREAMS x >", "XREADGROUP STREAMS x >", "XREADGROUP GROUP g c STREAMS x", "XREADGROUP GROUP g c STREAMS x y >", "XREADGROUP GROUP g c COUNT x STREAMS x >", "XREADGROUP GROUP g c FOO STREAMS x >", "XGROUP CREATE x g 0", "XREADGROUP GROUP g c STREAMS x $", "XREADGROUP GROUP g c STREAMS x nonsense", "XREADGROUP COUNT 1 NOACK STREAMS x >",
-		"SET s v", "XGROUP CREATE s g 0", "XREADGROUP GROUP g c STREAMS s >", "XACK s g 1", "XPENDING s g", "XAUTOCLAIM s g c 0 0", "XCLAIM s g c 0 1", "XGROUP DESTROY s g",
-		"XADD y 1 f v", "XGROUP CREATE y g 0", "XREADGROUP GROUP g c STREAMS x y > >", "XREADGROUP GROUP g c STREAMS x y 0 >",
 	},
 }
 

@@ -2,9 +2,13 @@
 // replies to one command at one instant, and what it tells its replicas.
 //
 // It follows Redis 7.0, in replies, wording of errors, expiry, replication
-// of effects and Lua scripts, for the commands that lock designs use (see the
-// table in command.go). The package's tests run the same commands here and
-// on a real redis-server and compare.
+// of effects and Lua scripts, for the commands that locks use (see the table in
+// command.go). The catalogue's designs need strings, hashes, lists and scripts.
+// Sorted sets, sets and cjson are here for locks from outside: fair queues keep
+// who waits in a list or by score, semaphores their holders in a set, and Lua
+// libraries pass records as JSON. What no lock wants is not: streams, bits,
+// geography. The package's tests run the same commands here and on a real
+// redis-server and compare.
 //
 // Not here: time (each call is told what the server's wall clock says),
 // connections, transactions, blocking, replication links, WAIT, failover.
@@ -50,7 +54,7 @@ type entry struct {
 	expireAt int64 // milliseconds since 1970; 0: never
 }
 
-// value is text, *list, *hash, *set, *zset or *stream.
+// value is text, *list, *hash, *set or *zset.
 type value interface {
 	// kind is the value's name in the reply of TYPE.
 	kind() string

@@ -51,8 +51,7 @@ func TestEvictIsDeterministicAndRemovesWhatItNames(t *testing.T) {
 func filled() *Keyspace {
 	k := New()
 	for _, line := range []string{
-		"SET s 1 PX 100000", "HSET h f 1 g 2", "RPUSH l a b", "SADD t m n", "ZADD z 1 m 2 n", "XADD x 1-1 f v", "XADD x 1-2 f v", "XGROUP CREATE x g 0",
-		"XREADGROUP GROUP g c COUNT 1 STREAMS x >",
+		"SET s 1 PX 100000", "HSET h f 1 g 2", "RPUSH l a b", "SADD t m n", "ZADD z 1 m 2 n",
 	} {
 		k.Do(start, Master, words(line))
 	}
@@ -65,7 +64,6 @@ func TestCloneSharesNothing(t *testing.T) {
 	before := raw(c)
 	for _, line := range []string{
 		"INCR s", "PERSIST s", "HSET h g 3", "HDEL h f", "LPOP l", "RPUSH l c", "SREM t m", "SADD t o", "ZREM z m", "ZADD z 3 n",
-		"XACK x g 1-1", "XDEL x 1-1", "XADD x 2-1 f v", "XREADGROUP GROUP g c STREAMS x >", "XGROUP CREATE x h 0",
 	} {
 		if bad, isError := k.Do(start, Master, words(line)).Reply.(Error); isError {
 			t.Fatal(line, bad)

@@ -24,23 +24,6 @@ func shaped(command string, version int, reply any) any {
 				return f
 			}
 		}
-	case "XREADGROUP":
-		if isList {
-			return byStream(items)
-		}
 	}
 	return reply
-}
-
-// byStream makes pairs of stream and entries a map.
-func byStream(pairs []any) any {
-	m := Map{}
-	for _, p := range pairs {
-		pair, ok := p.([]any)
-		if !ok || len(pair) != 2 {
-			return pairs
-		}
-		m = append(m, pair...)
-	}
-	return m
 }
