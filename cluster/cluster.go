@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/protocol"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
@@ -28,6 +29,7 @@ type Options struct {
 	Seed     uint64
 	Program  env.Worker // of every worker (sim); docker starts `lockcheck worker`, which runs the same
 	Spec     []byte     // JSON, for Program
+	Own      *Own       // the user's own program, one beside each worker; nil: none
 	Workers  int        // how many; default 10
 	PerHost  int        // workers that share one process; default 1
 
@@ -37,6 +39,13 @@ type Options struct {
 
 	CallTimeout time.Duration // of one request of a worker; default 1 s
 	DownAfter   time.Duration // of Sentinel; default 800 ms
+}
+
+// Own is a program that speaks the protocol (package protocol). The cluster
+// runs it: it is env.Env.Own of a worker, and is hurt with it.
+type Own struct {
+	Command []string       // the program and its arguments
+	Hello   protocol.Hello // without what the cluster knows: who it is, and addresses
 }
 
 // Effect is what injecting a fault did.

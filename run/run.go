@@ -29,6 +29,7 @@ import (
 	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/nemesis"
+	"github.com/lockcheck/lockcheck/protocol"
 	"github.com/lockcheck/lockcheck/workload"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
@@ -45,6 +46,7 @@ type Plan struct {
 	Interval  time.Duration     // between faults; 0: the scene's, or else the nemesis' default
 	DownAfter time.Duration     // of Sentinel; 0: the nemesis', or else the cluster's default
 	Version   string            // of lockcheck
+	Own       []string          // the command of the program under test; nil: the design is Go
 	Settings  map[string]string // for the header
 
 	Log func(server string, log io.Reader) error // is given what servers wrote; may be nil
@@ -59,6 +61,7 @@ type Result struct {
 	Unhealed    error    // what could not be put right
 	Killed      []string // workers that did not end by themselves
 	Unlogged    error    // why logs of servers are missing
+	Findings    []error  // what was wrong with the program under test, besides its lock
 }
 
 // Limits on waiting, beyond what the settings ask for.
@@ -87,7 +90,7 @@ func Record(ctx context.Context, provider cluster.Provider, p Plan, out io.Write
 	}
 	r.cluster, err = provider.Cell(ctx, cluster.Options{
 		Topology: p.Spec.Topology(), Seed: p.Spec.Seed, Program: p.Spec.Of.Program, Spec: spec,
-		Workers: p.Spec.Workers, PerHost: p.Spec.PerHost, Emit: r.emit, DownAfter: p.DownAfter,
+		Workers: p.Spec.Workers, PerHost: p.Spec.PerHost, Emit: r.emit, DownAfter: p.DownAfter, Own: p.own(),
 	})
 	if err != nil {
 		return r.result, err
@@ -97,8 +100,20 @@ func Record(ctx context.Context, provider cluster.Provider, p Plan, out io.Write
 		return r.result, err
 	}
 	err = r.cluster.Run(ctx, r.direct)
+	if c, has := r.cluster.(interface{ Findings() []error }); has {
+		r.result.Findings = c.Findings()
+	}
 	r.keepLogs(context.WithoutCancel(ctx))
 	return r.result, errors.Join(err, r.recorder.Err())
+}
+
+// own is the program under test, and what it is told.
+func (p Plan) own() *cluster.Own {
+	if p.Own == nil {
+		return nil
+	}
+	s := p.Spec
+	return &cluster.Own{Command: p.Own, Hello: protocol.Hello{TTL: s.TTL.Milliseconds(), Wait: s.Wait.Milliseconds()}}
 }
 
 // keepLogs hands on what the servers wrote, where they write anything.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/lockcheck/lockcheck/cluster/sim/redis"
+	"github.com/lockcheck/lockcheck/cluster/sim/resp"
 )
 
 // serverCommands are the commands that concern a server rather than its keys.
@@ -45,7 +46,12 @@ func (n *node) serve(from *session, args []string, reply func(any)) {
 
 // execute lets the keyspace do the command.
 func (n *node) execute(from *session, args []string, reply func(any)) {
-	reply(n.perform(from, args).Reply)
+	r := n.perform(from, args)
+	if text, is := r.Reply.(string); is && r.Status && from.front != nil {
+		reply(resp.Status(text))
+		return
+	}
+	reply(r.Reply)
 }
 
 // executeOwn does a command if the slots of its keys are this server's.

@@ -106,9 +106,14 @@ func (x *sentinel) greeted(epoch, configEpoch int64, master string) {
 
 // switchTo takes a server for master from now on, and tells the clients.
 func (x *sentinel) switchTo(n *node) {
+	before := x.master
 	x.master = n
 	x.reset()
 	for _, fan := range x.fans {
+		if fan.switched != nil {
+			fan.switched(before, n)
+			continue
+		}
 		c := fan.c
 		c.send(0, func() {
 			if c.onPush != nil {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lockcheck/lockcheck/cluster/sim/resp"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
@@ -17,6 +18,7 @@ type conn struct {
 
 	pending []*exchange          // at end 0: requests without reply, oldest first
 	onPush  func(message string) // at end 0: takes what comes unasked
+	bytes   func([]byte)         // at end 0 of a wire: takes what comes
 	session *session             // at end 1
 }
 
@@ -50,6 +52,9 @@ type session struct {
 	c      *conn
 	wrote  int64 // replication offset after the client's last write
 	client bool  // a worker, or the director: no other server
+
+	front    *resp.Session           // of a wire: the client writes bytes
+	switched func(before, now *node) // of a wire: a Sentinel tells it so
 }
 
 // service is what a process does with requests.

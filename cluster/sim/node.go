@@ -113,6 +113,10 @@ func (n *node) deliver(m redis.Message) (receivers int64) {
 			continue
 		}
 		receivers++
+		if s.session.front != nil {
+			s.session.front.Publish(m.Channel, m.Payload)
+			continue
+		}
 		c := s.session.c
 		c.send(0, func() { c.onPush(m.Payload) })
 	}

@@ -1,6 +1,9 @@
 package sim
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // process is one operating-system process: a server, or the host of some
 // workers. It can be paused and killed; a restarted server is a new process.
@@ -17,6 +20,9 @@ type process struct {
 	paused bool
 	held   []event // what came due meanwhile
 	due    []*task // those of its tasks that would go on, were it not that their program's work is paused
+
+	own      []*own // users' programs, that live and die with it
+	pausedAt time.Duration
 }
 
 // program is what one worker runs in a process, from its start to its end: a task
@@ -84,10 +90,15 @@ func (p *process) frozen() bool {
 }
 
 // pause freezes the process: its queue stays, its time does not.
-func (p *process) pause() { p.paused = true }
+func (p *process) pause() { p.paused, p.pausedAt = true, p.s.now }
 
 // resume lets the process and all its parts go on where they stopped.
 func (p *process) resume() {
+	if p.paused {
+		for _, o := range p.own {
+			o.session.Postpone(p.s.now - p.pausedAt)
+		}
+	}
 	p.paused = false
 	for _, g := range p.programs {
 		g.renewalsPaused, g.workPaused = false, false
@@ -123,6 +134,9 @@ func (p *process) kill() {
 		t.dead = true
 	}
 	p.s.reap = append(p.s.reap, p.tasks...)
+	for _, o := range p.own {
+		o.kill()
+	}
 }
 
 func (p *process) forget(t *task) {

@@ -35,6 +35,7 @@ func (c *simulation) play(ctx context.Context, director func(context.Context) er
 		}
 	}()
 	defer c.s.close()
+	defer c.endOwn()
 	var answer error
 	c.s.warmUp()
 	t := c.s.spawn(c.director, "director", func() { answer = director(ctx) })

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/cluster/sim/preload"
 )
 
 // Config says how to simulate. The zero value is what one wants.
@@ -61,8 +62,16 @@ func New(c Config) *Provider {
 }
 
 // Cell builds a cluster. Nothing happens in it before Run.
-func (p *Provider) Cell(_ context.Context, o cluster.Options) (cluster.Cluster, error) {
-	return build(p.config, o)
+func (p *Provider) Cell(ctx context.Context, o cluster.Options) (cluster.Cluster, error) {
+	c, err := build(p.config, o)
+	if err != nil || o.Own == nil {
+		return c, err
+	}
+	if err := preload.Check(o.Own.Command[0]); err != nil {
+		return nil, err
+	}
+	c.library, err = preload.Library(ctx)
+	return c, err
 }
 
 // Close has nothing to remove.

@@ -32,6 +32,10 @@ type simulation struct {
 	ambushes []*ambush // faults that wait for workers at a step
 	injector inject.Injector
 
+	library  string  // holds the user's own programs
+	fronts   int64   // connections of theirs so far
+	findings []error // what is wrong with them
+
 	ran        bool
 	stuckSince time.Duration // all workers sleep for ever since then; 0: no
 }
@@ -51,6 +55,7 @@ const (
 	streamDirector
 	streamWorker
 	streamFaults
+	streamOwn
 )
 
 func (c *simulation) stream(which, n uint64) *rand.Rand {

@@ -18,6 +18,7 @@ type worker struct {
 	home    *home
 	program *program // of its present life, or the last one
 	err     error    // that its program ended with
+	own     *own     // the user's program; nil: none
 
 	mu   sync.Mutex // the guard looks from outside
 	open []opened   // invocations without completion, oldest first
@@ -67,7 +68,15 @@ func (w *worker) launch(shared *local, database env.SQL) {
 	e.Local, e.SQL = shared, database
 	e.Worker, e.Hostname, e.PID, e.Life = w.number, h.host.name, 1, h.starts-1
 	env.Unrecorded(e).Step = w.step
-	w.open, w.err = nil, nil
+	w.open, w.err, w.own = nil, nil, nil
+	if c.o.Own != nil {
+		var err error
+		if w.own, err = c.startOwn(w); err != nil {
+			c.s.fail(fmt.Errorf("the program of %s: %w", w.name, err))
+			return
+		}
+		e.Own = w.own
+	}
 	p := &program{doing: w.operation, loses: w.loses}
 	p.main = c.s.spawn(h.proc, w.name, func() {
 		w.err = c.o.Program(context.Background(), c.o.Spec, e, w)
@@ -80,6 +89,9 @@ func (w *worker) launch(shared *local, database env.SQL) {
 
 // endTicks ends what the worker still runs in the background.
 func (w *worker) endTicks() {
+	if w.own != nil {
+		w.own.end()
+	}
 	for _, t := range slices.Clone(w.home.proc.tasks) {
 		if t.program == w.program {
 			t.dead = true
@@ -132,9 +144,10 @@ func (w *worker) operation() string {
 	return fmt.Sprintf("%s of %s (op %d)", e.F, e.Key, e.Op)
 }
 
-// does reports whether the task is at an operation f.
+// does reports whether the task, or with nil any of the worker's, is at an
+// operation f.
 func (w *worker) does(t *task, f string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return slices.ContainsFunc(w.open, func(o opened) bool { return o.by == t && o.F == f })
+	return slices.ContainsFunc(w.open, func(o opened) bool { return (t == nil || o.by == t) && o.F == f })
 }

@@ -20,6 +20,7 @@
 package preload
 
 import (
+	"bytes"
 	_ "embed"
 	"errors"
 	"time"
@@ -91,6 +92,16 @@ type Report struct {
 	// Ended: it is no more. Status is what it left: "exit status 1".
 	Ended  bool
 	Status string
+}
+
+// LastWords are the last line of a program's log, after ": "; empty if it has
+// none.
+func (p *Process) LastWords() string {
+	lines := bytes.Split(bytes.TrimSpace(p.Log()), []byte("\n"))
+	if last := bytes.TrimSpace(lines[len(lines)-1]); len(last) > 0 {
+		return ": " + string(last)
+	}
+	return ""
 }
 
 // Failure is why a connection does not come about.

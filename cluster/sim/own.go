@@ -1,0 +1,262 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/lockcheck/lockcheck/cluster/sim/preload"
+	"github.com/lockcheck/lockcheck/protocol"
+)
+
+// own is the user's own program in one life of a worker: a real process that
+// is held in virtual time (package preload), at the other end of the protocol.
+// It computes in no time; between two of its blocking calls it is one event.
+type own struct {
+	c       *simulation
+	w       *worker
+	proc    *process
+	program *preload.Process
+	session *protocol.Session
+
+	wires  map[int]*wire
+	listen func(protocol.Note)
+	answer *protocol.Answer
+	waits  *waiter // the worker, in Ask
+	due    bool    // it goes on at this instant
+	alarm  uint64  // number of its last deadline
+	ended  bool
+}
+
+var _ protocol.Child = (*own)(nil)
+
+// boot is what monotonic clocks show at the start of a run.
+const boot = 1000 * time.Second
+
+// ownLimits are in virtual time, where a program that waits for an answer
+// costs nothing.
+var ownLimits = protocol.Limits{Ready: time.Minute, Answer: time.Minute}
+
+// holdLimit is how long, in real time, a program may compute without a
+// blocking call.
+const holdLimit = 10 * time.Second
+
+// firstPID is what the first worker's program takes for its process id. No
+// process of this machine can have it.
+const firstPID = 5_000_000
+
+// startOwn starts the program of a worker. It stands still until it is greeted.
+func (c *simulation) startOwn(w *worker) (*own, error) {
+	h := w.home
+	hello := c.o.Own.Hello
+	hello.Worker, hello.Life = w.number, h.starts-1
+	seeds := c.stream(streamOwn, uint64(w.number)<<32|uint64(h.starts))
+	hello.Seed = seeds.Uint32()
+	c.introduce(&hello)
+	o := &own{c: c, w: w, proc: h.proc, session: protocol.NewSession(hello, ownLimits), wires: map[int]*wire{}}
+	var err error
+	o.program, err = preload.Start(c.library, preload.Options{
+		Command: c.o.Own.Command, Clock: o.clock(), Seed: seeds.Uint64(), Hostname: h.host.name, PID: firstPID + w.number,
+		Local: [4]byte{10, 8, 1, byte(w.number)}, Limit: holdLimit,
+	})
+	if err != nil {
+		return nil, err
+	}
+	h.proc.programs = append(h.proc.programs, o)
+	o.program.Input(o.session.Greet(c.s.now))
+	o.wake()
+	return o, nil
+}
+
+func (o *own) clock() preload.Clock {
+	return preload.Clock{Mono: boot + o.c.s.now, Wall: o.w.home.host.wall.at(o.c.s.now)}
+}
+
+// wake lets the program go on at this instant, after what is to happen before.
+func (o *own) wake() {
+	if !o.due && !o.ended {
+		o.due = true
+		o.c.s.at(o.c.s.now, o.proc, o.step)
+	}
+}
+
+// step lets the program run until it blocks, and does what it has asked for.
+func (o *own) step() {
+	o.due = false
+	if o.ended {
+		return
+	}
+	r, err := o.program.Step(o.clock())
+	if err != nil {
+		o.c.s.fail(fmt.Errorf("the program of %s: %w", o.w.name, err))
+		return
+	}
+	for _, d := range r.Dials {
+		o.dial(d)
+	}
+	for _, s := range r.Sent {
+		o.sent(s)
+	}
+	o.alarm++
+	if r.Until != preload.Forever {
+		alarm := o.alarm
+		o.c.s.at(r.Until-boot, o.proc, func() {
+			if alarm == o.alarm {
+				o.step()
+			}
+		})
+	}
+	o.ended = r.Ended
+	if len(r.Output) > 0 || r.Ended {
+		o.hear(r)
+	}
+}
+
+// hear takes what the program has written, in a task of its own: what it tells
+// is recorded as the worker's.
+func (o *own) hear(r preload.Report) {
+	s := o.c.s
+	t := s.spawn(o.proc, o.w.name+" (program)", func() {
+		o.heard(o.session.Hear(s.now, r.Output))
+		if r.Ended {
+			o.heard(o.session.End(s.now, r.Status+o.program.LastWords()))
+		}
+	})
+	t.worker = o.w
+	s.step(t)
+}
+
+func (o *own) heard(said []protocol.Heard) {
+	for _, h := range said {
+		switch h := h.(type) {
+		case protocol.Ready:
+			o.notify()
+		case protocol.Answer:
+			o.answer = &h
+			o.notify()
+		case protocol.Note:
+			if o.listen != nil {
+				o.listen(h)
+			}
+		case protocol.Step:
+			o.stop(h)
+		case protocol.Finding:
+			o.c.found(o.w, h)
+			if h.Fatal() {
+				o.notify()
+			}
+		}
+	}
+}
+
+// stop lets a nemesis in where the program stops.
+func (o *own) stop(step protocol.Step) {
+	s := o.c.s
+	t := s.spawn(o.proc, o.w.name+" (step)", func() {
+		if o.w.step(context.Background(), step.Step) == nil {
+			o.program.Input(o.session.Go(s.now, step))
+			o.wake()
+		}
+	})
+	t.worker = o.w
+	t.begin()
+}
+
+// notify lets the worker look again.
+func (o *own) notify() {
+	if w := o.waits; w != nil {
+		o.waits = nil
+		w.wake()
+	}
+}
+
+// Ready is what the program said of itself.
+func (o *own) Ready() protocol.Ready {
+	r, _ := o.session.Ready()
+	return r
+}
+
+// Listen has f called for each note.
+func (o *own) Listen(f func(protocol.Note)) { o.listen = f }
+
+// Ask asks the program and waits for its answer.
+func (o *own) Ask(ctx context.Context, r protocol.Request) protocol.Answer {
+	s := o.c.s
+	s.mustRun()
+	ready := func() bool { _, is := o.session.Ready(); return is || o.session.Over() }
+	if !o.wait(ctx, ready) {
+		return protocol.Answer{Request: r, Outcome: protocol.Refused, Why: ctx.Err().Error()}
+	}
+	o.answer = nil
+	text, err := o.session.Ask(s.now, r)
+	if err != nil {
+		return protocol.Answer{Request: r, Outcome: protocol.Refused, Why: err.Error(), Asked: s.now, Read: s.now}
+	}
+	o.program.Input(text)
+	o.wake()
+	if !o.wait(ctx, func() bool { return o.answer != nil }) {
+		a, _ := o.session.GiveUp(s.now, ctx.Err().Error())
+		return a
+	}
+	return *o.answer
+}
+
+// wait waits until ready, or until ctx ends: then it reports false. What is
+// overdue ends the session.
+func (o *own) wait(ctx context.Context, ready func() bool) bool {
+	s := o.c.s
+	for !ready() {
+		until, due := o.session.Deadline()
+		if !due {
+			until = s.now + 2*forever
+		}
+		w := s.waiter()
+		o.waits = &w
+		switch s.wait(ctx, until) {
+		case cancelled:
+			return false
+		case timedOut:
+			o.heard(o.session.Expire(s.now))
+		}
+	}
+	return true
+}
+
+// end ends the program when its worker has ended: it may say what it likes, it
+// is no longer heard.
+func (o *own) end() {
+	if !o.ended {
+		o.session.Close(o.c.s.now)
+		o.program.CloseInput()
+		_, _ = o.program.Step(o.clock())
+	}
+	o.kill()
+}
+
+// kill ends the program at once, as its process is killed.
+func (o *own) kill() {
+	o.ended = true
+	o.program.Kill()
+}
+
+// mostFindings bounds what is kept of what is wrong with programs.
+const mostFindings = 20
+
+// found keeps what is wrong with a program, each kind of each worker once.
+func (c *simulation) found(w *worker, f protocol.Finding) {
+	if len(c.findings) < mostFindings {
+		c.findings = append(c.findings, fmt.Errorf("%s, at %v: the program %s", w.name, f.At.Round(time.Millisecond), f))
+	}
+}
+
+// Findings are what was wrong with the user's own programs.
+func (c *simulation) Findings() []error { return c.findings }
+
+// endOwn ends every program, whatever happened to the run.
+func (c *simulation) endOwn() {
+	for _, h := range c.homes {
+		for _, o := range h.proc.programs {
+			o.kill()
+		}
+	}
+}

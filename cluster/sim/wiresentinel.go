@@ -1,0 +1,135 @@
+package sim
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lockcheck/lockcheck/cluster/sim/redis"
+	"github.com/lockcheck/lockcheck/cluster/sim/resp"
+)
+
+// sentinelFront is a Sentinel behind the wire protocol.
+type sentinelFront struct {
+	wire *wire
+	x    *sentinel
+}
+
+var _ resp.Backend = (*sentinelFront)(nil)
+
+// switchChannel is where a Sentinel announces a new master.
+const switchChannel = "+switch-master"
+
+// Do implements resp.Backend.
+func (f *sentinelFront) Do(args []string, reply func(any)) {
+	switch name := strings.ToUpper(args[0]); {
+	case name == "PING":
+		reply(resp.Status("PONG"))
+	case name == "ROLE":
+		reply([]any{"sentinel", []any{masterName}})
+	case name == "SENTINEL" && len(args) > 1:
+		reply(f.sentinel(strings.ToUpper(args[1]), args[2:]))
+	default:
+		reply(redis.Error("ERR unknown command '" + args[0] + "', with args beginning with: "))
+	}
+}
+
+// Listen implements resp.Backend.
+func (f *sentinelFront) Listen(channel string, on bool) {
+	if channel != switchChannel {
+		return
+	}
+	session := f.wire.c.session
+	f.x.hangup(session)
+	if !on {
+		return
+	}
+	f.x.fans = append(f.x.fans, session)
+	session.switched = func(before, now *node) {
+		session.front.Publish(switchChannel, strings.Join([]string{masterName, f.ip(before.name), redisPort, f.ip(now.name), redisPort}, " "))
+	}
+}
+
+// Identity implements resp.Backend.
+func (f *sentinelFront) Identity() (version, mode, role string) {
+	return "7.0.15", "sentinel", "sentinel"
+}
+
+func (f *sentinelFront) sentinel(word string, args []string) any {
+	ask := map[string]func() any{
+		"GET-MASTER-ADDR-BY-NAME": func() any { return []any{f.ip(f.x.current().name), redisPort} },
+		"MASTER":                  func() any { return f.server(f.x.view(f.x.current()), "master") },
+		"REPLICAS":                f.replicas,
+		"SLAVES":                  f.replicas,
+		"SENTINELS":               f.others,
+		"FAILOVER":                f.failover,
+	}
+	switch handle := ask[word]; {
+	case word == "MASTERS":
+		return []any{f.server(f.x.view(f.x.current()), "master")}
+	case handle == nil:
+		return redis.Error("ERR unknown subcommand '" + strings.ToLower(word) + "'. Try SENTINEL HELP.")
+	case len(args) != 1:
+		return redis.Error("ERR wrong number of arguments for 'sentinel|" + strings.ToLower(word) + "' command")
+	case args[0] != masterName && word == "GET-MASTER-ADDR-BY-NAME":
+		return resp.NullArray{}
+	case args[0] != masterName:
+		return redis.Error("ERR No such master with that name")
+	default:
+		return handle()
+	}
+}
+
+func (f *sentinelFront) ip(name string) string { return f.wire.o.c.ipOf(name) }
+
+// server is what a Sentinel tells of a server that it watches, as far as
+// clients look at it.
+func (f *sentinelFront) server(v *view, role string) resp.Map {
+	flags := role
+	if v.down {
+		flags = "s_down," + flags
+	}
+	m := resp.Map{"name", masterName, "ip", f.ip(v.node.name), "port", redisPort, "runid", v.info.run, "flags", flags, "role-reported", role}
+	if role != "slave" {
+		return append(m, "num-slaves", strconv.Itoa(len(f.x.views)-1), "num-other-sentinels", strconv.Itoa(len(f.x.others)), "quorum", strconv.Itoa(quorum))
+	}
+	m[1] = f.ip(v.node.name) + ":" + redisPort
+	link := "err"
+	if v.info.linkUp {
+		link = "ok"
+	}
+	return append(m, "master-link-status", link, "master-host", f.ip(f.x.current().name), "master-port", redisPort)
+}
+
+func (f *sentinelFront) replicas() any {
+	list := []any{}
+	for _, v := range f.x.views {
+		if v.node != f.x.current() {
+			list = append(list, f.server(v, "slave"))
+		}
+	}
+	return list
+}
+
+func (f *sentinelFront) others() any {
+	list := []any{}
+	for _, o := range f.x.others {
+		list = append(list, resp.Map{"name", o.sentinel.name, "ip", f.ip(o.sentinel.name), "port", sentinelPort, "flags", "sentinel"})
+	}
+	return list
+}
+
+func (f *sentinelFront) failover() any {
+	if r := f.x.failoverByHand(); r != "OK" {
+		return r
+	}
+	return resp.Status("OK")
+}
+
+// listen begins or ends a program's subscription.
+func (n *node) listen(from *session, channel string, on bool) {
+	n.subs = slices.DeleteFunc(n.subs, func(s subscriber) bool { return s.session == from && s.channel == channel })
+	if on {
+		n.subs = append(n.subs, subscriber{from, channel})
+	}
+}
