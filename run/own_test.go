@@ -33,11 +33,11 @@ func ownPlan(t testing.TB, name, nemesisName string, seed uint64, limit time.Dur
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, err := own.Design(name, env.Topology{Lock: env.Sentinel}, ready).Resolve(workload.Spec{Seed: seed, TimeLimit: limit})
+	spec, err := own.Design(name, command, env.Topology{Lock: env.Sentinel}, ready).Resolve(workload.Spec{Seed: seed, TimeLimit: limit})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return run.Plan{Spec: spec, Nemesis: nemesisName, TimeLimit: limit, Cluster: "sim", Version: "test", Own: command}
+	return run.Plan{Spec: spec, Nemesis: nemesisName, TimeLimit: limit, Version: "test"}
 }
 
 func TestTheExamplesAreDeterministicToTheByte(t *testing.T) {

@@ -46,7 +46,6 @@ type Plan struct {
 	Interval  time.Duration     // between faults; 0: the scene's, or else the nemesis' default
 	DownAfter time.Duration     // of Sentinel; 0: the nemesis', or else the cluster's default
 	Version   string            // of lockcheck
-	Own       []string          // the command of the program under test; nil: the design is Go
 	Settings  map[string]string // for the header
 
 	Log func(server string, log io.Reader) error // is given what servers wrote; may be nil
@@ -109,11 +108,11 @@ func Record(ctx context.Context, provider cluster.Provider, p Plan, out io.Write
 
 // own is the program under test, and what it is told.
 func (p Plan) own() *cluster.Own {
-	if p.Own == nil {
+	s := p.Spec
+	if s.Of.Own == nil {
 		return nil
 	}
-	s := p.Spec
-	return &cluster.Own{Command: p.Own, Hello: protocol.Hello{TTL: s.TTL.Milliseconds(), Wait: s.Wait.Milliseconds()}}
+	return &cluster.Own{Command: s.Of.Own, Hello: protocol.Hello{TTL: s.TTL.Milliseconds(), Wait: s.Wait.Milliseconds()}}
 }
 
 // keepLogs hands on what the servers wrote, where they write anything.

@@ -45,6 +45,9 @@ type Design struct {
 	CaughtBy     string   // the nemesis that shows a known-bad design
 	Control      bool     // must hold under every fault that it claims to bear
 
+	// Own is the command of a program beside each worker, env.Env.Own; nil: none.
+	Own []string
+
 	docs []string // names of the Go declarations whose comments document a design of this module
 }
 

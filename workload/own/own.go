@@ -18,11 +18,11 @@ import (
 )
 
 // Design is the design of a program by what it says of itself. name is its name
-// in reports, topology what it is to run on.
-func Design(name string, topology env.Topology, r protocol.Ready) workload.Design {
+// in reports, command how it is started, topology what it is to run on.
+func Design(name string, command []string, topology env.Topology, r protocol.Ready) workload.Design {
 	d := workload.Design{
 		Name: name, Summary: "a program of your own: " + r.Name, Origin: "--exec",
-		Topology: topology,
+		Topology: topology, Own: command,
 		Lock:     NewLock, Sale: stock.Locked,
 		Defaults: workload.Spec{TTL: r.TTL},
 		LockSpec: histories.LockSpec{

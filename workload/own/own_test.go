@@ -178,7 +178,7 @@ func TestWhatAShopAnnouncesIsRecorded(t *testing.T) {
 
 func TestADesignIsWhatItsProgramSays(t *testing.T) {
 	r := protocol.Ready{Name: "x", Can: []string{"extend", "lost", "renews", "fence", "deadline", "reentrant"}, TTL: 3 * time.Second}
-	d := own.Design("mine", env.Topology{Lock: env.Single}, r)
+	d := own.Design("mine", []string{"mine"}, env.Topology{Lock: env.Single}, r)
 	resolved, err := d.Resolve(d.Defaults)
 	if err != nil {
 		t.Fatal(err)
@@ -187,10 +187,10 @@ func TestADesignIsWhatItsProgramSays(t *testing.T) {
 	if diff := cmp.Diff(want, resolved.Header().Lock); diff != "" || !d.Renews {
 		t.Errorf("its lock (-want +got):\n%s", diff)
 	}
-	if d := own.Design("mine", env.Topology{}, protocol.Ready{Name: "x", Can: []string{"sell"}}); d.Lock != nil {
+	if d := own.Design("mine", []string{"mine"}, env.Topology{}, protocol.Ready{Name: "x", Can: []string{"sell"}}); d.Lock != nil {
 		t.Error("a shop that announces nothing is judged by its lock")
 	}
-	if d := own.Design("mine", env.Topology{}, protocol.Ready{Name: "x", Can: []string{"sell", "announce"}}); d.Lock == nil || !d.NoLease {
+	if d := own.Design("mine", []string{"mine"}, env.Topology{}, protocol.Ready{Name: "x", Can: []string{"sell", "announce"}}); d.Lock == nil || !d.NoLease {
 		t.Error("a shop that announces its holds is not judged by its lock")
 	}
 }
