@@ -33,7 +33,7 @@ func ownPlan(t testing.TB, name, nemesisName string, seed uint64, limit time.Dur
 	if err != nil {
 		t.Fatal(err)
 	}
-	spec, err := own.Design(name, command, env.Topology{Lock: env.Sentinel}, ready).Resolve(workload.Spec{Seed: seed, TimeLimit: limit})
+	spec, err := own.Design(name, command, env.Topology{Lock: env.Sentinel}, ready).Resolve(workload.Spec{Seed: seed, TimeLimit: limit, Workers: 4})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestTheExamplesAreDeterministicToTheByte(t *testing.T) {
 	for name := range examples {
 		for _, n := range []string{"none", "failover"} {
 			t.Run(name+"/"+n, func(t *testing.T) {
-				p := ownPlan(t, name, n, 3, 5*time.Second)
+				p := ownPlan(t, name, n, 3, 3*time.Second)
 				began := time.Now()
 				first := play(t, p)
 				t.Logf("%v, %d bytes, %d lines", time.Since(began), len(first), bytes.Count(first, []byte("\n")))

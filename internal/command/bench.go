@@ -80,7 +80,7 @@ func runBench(ctx context.Context, a *app, args []string) (int, error) {
 	}
 	f.spec.Batches = 1
 	f.runs = 1
-	cells, err := f.cells()
+	cells, err := f.cells(ctx)
 	if err != nil {
 		return 0, err
 	}

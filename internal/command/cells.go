@@ -1,6 +1,7 @@
 package command
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -22,11 +23,11 @@ type tableCell struct {
 }
 
 // cells are what the flags name, in order, or the mistake in them.
-func (f *runFlags) cells() ([]tableCell, error) {
+func (f *runFlags) cells(ctx context.Context) ([]tableCell, error) {
 	if err := f.check(); err != nil {
 		return nil, err
 	}
-	designs, err := pickDesigns(f.app.designs(), f.design)
+	designs, err := f.designs(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +62,25 @@ func (f *runFlags) cells() ([]tableCell, error) {
 		return nil, f.impossible(all[0])
 	}
 	return f.take(all)
+}
+
+// designs are those that the flags name: a program of one's own, and others.
+func (f *runFlags) designs(ctx context.Context) ([]workload.Design, error) {
+	var all []workload.Design
+	if f.exec.command != "" {
+		d, err := f.subject(ctx)
+		if err != nil || !f.set.Changed("design") {
+			return []workload.Design{d}, err
+		}
+		all = append(all, d)
+	}
+	for _, name := range ofExec[1:] {
+		if f.exec.command == "" && f.set.Changed(name) {
+			return nil, usagef("--%s needs --exec", name)
+		}
+	}
+	others, err := pickDesigns(f.app.designs(), f.design)
+	return append(all, others...), err
 }
 
 // heeded finds settings that were given and that no design named looks at. Of
@@ -254,7 +274,7 @@ func (f *runFlags) plan(c tableCell, n int) run.Plan {
 	spec.Seed = f.seed + uint64(n)
 	return run.Plan{
 		Spec: spec, Nemesis: c.nemesis, Variant: f.variant, Schedule: c.schedule, TimeLimit: f.timeLimit,
-		Interval: f.interval, DownAfter: f.downAfter, Version: version(), Settings: f.settings(),
+		Interval: f.interval, DownAfter: f.downAfter, Version: version(), Settings: f.settingsOf(c.design),
 	}
 }
 

@@ -38,6 +38,7 @@ type runFlags struct {
 	interval  time.Duration
 	downAfter time.Duration
 	spec      workload.Spec
+	exec      execFlags
 }
 
 func newRunFlags(a *app, verb string) *runFlags {
@@ -59,6 +60,7 @@ func newRunFlags(a *app, verb string) *runFlags {
 	s.DurationVar(&f.downAfter, "down-after", 0, "how long a master must be silent for Sentinel (default 800ms; 3s under restart)")
 	s.StringVar(&f.schedule, "schedule", "", "replay the fault schedule in this file")
 	specFlags(s, &f.spec)
+	f.exec.add(s)
 	s.StringVar(&f.image, "image", "", "docker: base image, Debian-based, of redis or valkey or of plain Debian")
 	s.StringVar(&f.store, "store", "store", "folder for the runs' histories and reports")
 	s.StringVar(&f.format, "format", "text", "text, json, junit or markdown")
@@ -260,15 +262,29 @@ func (f *runFlags) settings() map[string]string {
 	return m
 }
 
+// settingsOf are the settings without those that concern another design alone.
+func (f *runFlags) settingsOf(d workload.Design) map[string]string {
+	m := f.settings()
+	if d.Own == nil {
+		for _, name := range ofExec {
+			delete(m, name)
+		}
+	}
+	return m
+}
+
 // replay is the command that runs one run again.
 func (f *runFlags) replay(c tableCell, seed uint64) string {
-	words := []string{f.app.called("lockcheck run"), "--design=" + c.spec.Design}
+	words := []string{f.app.called("lockcheck run")}
+	if c.design.Own == nil {
+		words = append(words, "--design="+c.spec.Design)
+	}
 	if f.schedule == "" {
 		words = append(words, "--nemesis="+c.nemesis)
 	}
 	words = append(words, fmt.Sprintf("--seed=%d", seed), "--runs=1")
 	f.set.VisitAll(func(flag *pflag.Flag) {
-		if value, ok := f.settings()[flag.Name]; ok {
+		if value, ok := f.settingsOf(c.design)[flag.Name]; ok {
 			words = append(words, "--"+flag.Name+"="+quote(value))
 		}
 	})

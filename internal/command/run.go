@@ -20,7 +20,7 @@ func runRun(ctx context.Context, a *app, args []string) (int, error) {
 	if err := a.parse(f.set, args, 0, 0); err != nil {
 		return 0, err
 	}
-	cells, err := f.cells()
+	cells, err := f.cells(ctx)
 	if err != nil {
 		return 0, err
 	}

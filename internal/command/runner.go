@@ -21,6 +21,8 @@ type tableResult struct {
 	shown *judged     // the first invalid run, else the last
 	speed *benchRow   // of the shown run; bench only
 	err   error       // lockcheck or its environment broke
+
+	findings []error // what is wrong with a program under test, of the first run that had any
 }
 
 // runner runs the cells of a table.
@@ -46,6 +48,11 @@ func (f *runFlags) runTable(ctx context.Context, cells []tableCell, each func(*t
 	r := runner{f, f.policy(), provider, newProgress(f.app.stderr, len(cells)), each}
 	all := r.runCells(ctx, cells)
 	r.progress.done()
+	for _, result := range all {
+		for _, finding := range result.findings {
+			fmt.Fprintf(f.app.stderr, "warning: %s × %s, %v\n", result.design.Name, result.nemesis, finding)
+		}
+	}
 	// Whatever happened, nothing is left running.
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
@@ -108,6 +115,9 @@ func (r *runner) runCell(ctx context.Context, c tableCell) tableResult {
 		j, err := r.once(ctx, c, n)
 		if j != nil && j.Verdict != nil {
 			result.take(j)
+		}
+		if j != nil && result.findings == nil {
+			result.findings = j.result.Findings
 		}
 		if interrupted(ctx, err) {
 			break

@@ -48,7 +48,7 @@ func runSearch(ctx context.Context, a *app, args []string) (int, error) {
 	if !f.set.Changed("runs") {
 		f.runs = 1000
 	}
-	cells, err := f.cells()
+	cells, err := f.cells(ctx)
 	if err == nil && !f.driver.Virtual {
 		err = usagef("search runs on the simulated cluster only")
 	}
@@ -218,8 +218,12 @@ func (s *searcher) conclude(p *judged) (int, error) {
 // in full, its faults from the saved schedule.
 func (s *searcher) replaySmall(p *judged) string {
 	spec := p.plan.Spec
-	cmd := fmt.Sprintf(s.a.called("lockcheck run")+" --design=%s --schedule=%s --seed=%d --runs=1 --time-limit=%v --concurrency=%d --skus=%d --max-ops=%d --work=%s",
-		spec.Design, p.folder.Path(histories.ScheduleFile), spec.Seed, p.plan.TimeLimit, spec.Workers, spec.SKUs, spec.MaxOps, quote(spec.Work))
+	cmd := s.a.called("lockcheck run")
+	if spec.Of.Own == nil {
+		cmd += " --design=" + spec.Design
+	}
+	cmd += fmt.Sprintf(" --schedule=%s --seed=%d --runs=1 --time-limit=%v --concurrency=%d --skus=%d --max-ops=%d --work=%s",
+		p.folder.Path(histories.ScheduleFile), spec.Seed, p.plan.TimeLimit, spec.Workers, spec.SKUs, spec.MaxOps, quote(spec.Work))
 	for _, name := range slices.Sorted(maps.Keys(p.plan.Settings)) {
 		switch name {
 		case "time-limit", "concurrency", "work", "skus", "max-ops", "schedule", "shrink-time", "property", "interval", "variant":

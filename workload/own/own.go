@@ -23,7 +23,7 @@ func Design(name string, command []string, topology env.Topology, r protocol.Rea
 	d := workload.Design{
 		Name: name, Summary: "a program of your own: " + r.Name, Origin: "--exec",
 		Topology: topology, Own: command,
-		Lock:     NewLock, Sale: stock.Locked,
+		Lock: NewLock, Sale: stock.Locked,
 		Defaults: workload.Spec{TTL: r.TTL},
 		LockSpec: histories.LockSpec{
 			Reentrant: r.Has(protocol.CanReentrant), Deadline: r.Has(protocol.CanDeadline),

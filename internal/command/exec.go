@@ -1,0 +1,149 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/lockcheck/lockcheck/cluster/sim"
+	"github.com/lockcheck/lockcheck/cluster/sim/preload"
+	"github.com/lockcheck/lockcheck/protocol"
+	"github.com/lockcheck/lockcheck/workload"
+	"github.com/lockcheck/lockcheck/workload/env"
+	"github.com/lockcheck/lockcheck/workload/own"
+)
+
+// execFlags name a program under test, which speaks the protocol.
+type execFlags struct {
+	command  string
+	name     string
+	topology string
+}
+
+// ofExec are the flags that concern such a program alone.
+var ofExec = []string{"exec", "name", "topology"}
+
+func (f *execFlags) add(s *pflag.FlagSet) {
+	s.StringVar(&f.command, "exec", "", "your own program as the design: 'php lock.php' (docs/protocol.md); --design beside it adds others")
+	s.StringVar(&f.name, "name", "", "of --exec in tables and reports (default: its file's)")
+	s.StringVar(&f.topology, "topology", string(env.Sentinel), "of --exec: single, sentinel, independent-3, independent-5 or redis-cluster")
+}
+
+// topologies are the words for --topology.
+var topologies = []string{string(env.Single), string(env.Sentinel), string(env.Independent3), string(env.Independent5), string(env.RedisCluster)}
+
+// subject is the design of --exec. The program is started once, to say what it
+// can.
+func (f *runFlags) subject(ctx context.Context) (workload.Design, error) {
+	switch {
+	case !f.driver.Virtual:
+		return workload.Design{}, usagef("--exec runs on the simulated cluster")
+	case !slices.Contains(topologies, f.exec.topology):
+		return workload.Design{}, unknownName("topology", f.exec.topology, topologies)
+	case f.spec.Leases != "":
+		return workload.Design{}, usagef("--ttl=%s: all copies of --exec ask for the same lease", f.spec.Leases)
+	}
+	words, err := splitCommand(f.exec.command)
+	if err != nil {
+		return workload.Design{}, usagef("--exec=%s: %w", f.exec.command, err)
+	}
+	name := f.exec.name
+	if name == "" {
+		name = programName(words)
+	}
+	if _, taken := f.app.designs().Find(name); taken {
+		return workload.Design{}, hint(usagef("--exec: there is a design %s already", name), "--name calls yours something else")
+	}
+	top := env.Topology{Lock: env.Kind(f.exec.topology)}
+	ready, err := f.introduce(ctx, words, top)
+	if err != nil {
+		return workload.Design{}, err
+	}
+	return own.Design(name, words, top, ready), nil
+}
+
+// introduce asks the program what it can.
+func (f *runFlags) introduce(ctx context.Context, words []string, top env.Topology) (protocol.Ready, error) {
+	ttl, wait := f.spec.TTL, f.spec.Wait
+	if ttl == 0 {
+		ttl = 5 * time.Second
+	}
+	if wait == 0 {
+		wait = 2 * time.Second
+	}
+	ready, err := sim.Introduce(ctx, words, top, protocol.Hello{TTL: ttl.Milliseconds(), Wait: wait.Milliseconds()})
+	switch {
+	case errors.Is(err, preload.ErrCannotHold):
+		err = hint(fmt.Errorf("--exec=%s: %w", f.exec.command, err), "a lock in Go is tested by its own go test (lockcheck.Test); others need servers in real time")
+	case errors.Is(err, preload.ErrNoCompiler):
+		err = hint(fmt.Errorf("--exec=%s: %w", f.exec.command, err), "install one, once: apt-get install gcc libc6-dev")
+	case err != nil:
+		err = fmt.Errorf("--exec=%s: %w", f.exec.command, err)
+	}
+	return ready, err
+}
+
+// programName is what a command is called: by its first argument that is a
+// file, or else by the program.
+func programName(words []string) string {
+	for _, w := range words[1:] {
+		if info, err := os.Stat(w); err == nil && !info.IsDir() {
+			return filepath.Base(w)
+		}
+	}
+	return filepath.Base(words[0])
+}
+
+// splitCommand cuts a command into words, as a shell does with quotes and
+// backslashes. Whatever else a shell does, sh -c '…' does.
+func splitCommand(command string) ([]string, error) {
+	var words []string
+	var word strings.Builder
+	var quote rune
+	open, escaped := false, false
+	for _, c := range command {
+		switch {
+		case escaped:
+			word.WriteRune(c)
+			escaped = false
+		case c == '\\' && quote != '\'':
+			escaped, open = true, true
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(c)
+		case c == '\'' || c == '"':
+			quote, open = c, true
+		case c == ' ' || c == '\t' || c == '\n':
+			if open {
+				words = append(words, word.String())
+			}
+			word.Reset()
+			open = false
+		case strings.ContainsRune("|&;<>()$`", c):
+			return nil, fmt.Errorf("%q is for a shell: sh -c '…' takes it", c)
+		default:
+			word.WriteRune(c)
+			open = true
+		}
+	}
+	if open {
+		words = append(words, word.String())
+	}
+	switch {
+	case quote != 0:
+		return nil, fmt.Errorf("a quote %c is open", quote)
+	case escaped:
+		return nil, errors.New("nothing follows the last backslash")
+	case len(words) == 0:
+		return nil, errors.New("it names no program")
+	}
+	return words, nil
+}
