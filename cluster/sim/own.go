@@ -62,7 +62,7 @@ func (c *simulation) startOwn(w *worker) (*own, error) {
 	if err != nil {
 		return nil, err
 	}
-	h.proc.programs = append(h.proc.programs, o)
+	h.proc.own = append(h.proc.own, o)
 	o.program.Input(o.session.Greet(c.s.now))
 	o.wake()
 	return o, nil
@@ -122,7 +122,7 @@ func (o *own) hear(r preload.Report) {
 			o.heard(o.session.End(s.now, r.Status+o.program.LastWords()))
 		}
 	})
-	t.worker = o.w
+	t.program = o.w.program
 	s.step(t)
 }
 
@@ -158,7 +158,7 @@ func (o *own) stop(step protocol.Step) {
 			o.wake()
 		}
 	})
-	t.worker = o.w
+	t.program = o.w.program
 	t.begin()
 }
 
@@ -255,7 +255,7 @@ func (c *simulation) Findings() []error { return c.findings }
 // endOwn ends every program, whatever happened to the run.
 func (c *simulation) endOwn() {
 	for _, h := range c.homes {
-		for _, o := range h.proc.programs {
+		for _, o := range h.proc.own {
 			o.kill()
 		}
 	}
