@@ -120,10 +120,22 @@ func (c chart) axes(b *strings.Builder, lo, hi float64) {
 		fmt.Fprintf(b, `<path class="grid" d="M%d %.1fH%d"/><text class="tick" x="%d" y="%.1f" text-anchor="end">%s</text>`,
 			chartLeft, y, chartRight, chartLeft-6, y+3.5, html.EscapeString(c.label(v)))
 	}
-	from, to := float64(c.From)/1e9, float64(c.End)/1e9
-	step := niceStep(to-from, 7)
-	for s := math.Ceil(from/step) * step; s <= to; s += step {
-		fmt.Fprintf(b, `<text class="tick" x="%.1f" y="%d" text-anchor="middle">%s s</text>`, c.x(int64(s*1e9)), chartBottom+16, strconv.FormatFloat(s, 'f', decimals(step), 64))
+	step := c.timeStep(7)
+	for at := (c.From + step - 1) / step * step; at <= c.End; at += step {
+		fmt.Fprintf(b, `<text class="tick" x="%.1f" y="%d" text-anchor="middle">%s s</text>`, c.x(at), chartBottom+16, strconv.FormatFloat(float64(at)/1e9, 'f', decimals(float64(step)/1e9), 64))
+	}
+}
+
+// timeStep is 1, 2 or 5 times a power of ten nanoseconds, so that n steps or fewer
+// cover the run. Times count in whole numbers: a scale of some nanoseconds, days
+// after zero, would not advance in others.
+func (c chart) timeStep(n int64) int64 {
+	for base := int64(1); ; base *= 10 {
+		for _, m := range []int64{1, 2, 5} {
+			if c.End-c.From <= n*m*base {
+				return base * m
+			}
+		}
 	}
 }
 

@@ -62,12 +62,13 @@ const beyondChance = 0.01
 func Compare(before, now Matrix) []Change {
 	var list []Change
 	seen := map[cellID]bool{}
+	earlier, later := before.grid(), now.grid()
 	for _, c := range slices.Concat(now.Cells, before.Cells) {
 		if seen[c.id()] {
 			continue
 		}
 		seen[c.id()] = true
-		old, cur := before.find(c.Design, c.Nemesis).rate(), now.find(c.Design, c.Nemesis).rate()
+		old, cur := earlier.find(c.Design, c.Nemesis).rate(), later.find(c.Design, c.Nemesis).rate()
 		if old.Invalid == 0 && cur.Invalid == 0 {
 			continue
 		}

@@ -20,6 +20,7 @@ type indexPage struct {
 	Badge    string
 	Headline string
 	Nemeses  []string
+	LeftOut  string // what the table has no room for
 	Rows     []indexRow
 	Failures []indexCell // every cell that is not valid
 	Changes  []Change
@@ -46,12 +47,12 @@ type indexCell struct {
 func (m Matrix) HTML(w io.Writer, root string) error {
 	p := indexPage{Matrix: m, Outcome: m.sign(), Badge: m.badge(), Changes: m.Changes}
 	_, p.Headline, _ = strings.Cut(m.headline(), "  ")
-	designs, nemeses := m.axes()
-	p.Nemeses = nemeses
-	for _, d := range designs {
+	g := m.grid()
+	p.Nemeses, p.LeftOut = g.nemeses, g.note()
+	for _, d := range g.designs {
 		row := indexRow{Design: d}
-		for _, n := range nemeses {
-			row.Cells = append(row.Cells, newIndexCell(m.find(d, n), root))
+		for _, n := range g.nemeses {
+			row.Cells = append(row.Cells, newIndexCell(g.find(d, n), root))
 		}
 		p.Rows = append(p.Rows, row)
 	}

@@ -112,16 +112,17 @@ func propertyCase(r Run, res checker.Result) junitCase {
 // JUnit writes the matrix as a suite per design with a case per nemesis. With
 // ByClaims a case fails where the verdict is not what the design claims.
 func (m Matrix) JUnit(w io.Writer) error {
-	designs, _ := m.axes()
+	of := map[string][]Cell{}
+	for _, c := range m.Cells {
+		of[c.Design] = append(of[c.Design], c)
+	}
 	var suites []junitSuite
-	for _, d := range designs {
+	for _, d := range m.grid().designs {
 		s := junitSuite{Name: plain(d), Timestamp: stamp(m.Started)}
 		took := 0.0
-		for _, c := range m.Cells {
-			if c.Design == d {
-				s.add(m.junitCase(c))
-				took += c.Seconds
-			}
+		for _, c := range of[d] {
+			s.add(m.junitCase(c))
+			took += c.Seconds
 		}
 		s.Time = seconds(took)
 		suites = append(suites, s)

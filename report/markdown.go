@@ -106,19 +106,22 @@ func markdownViolations(b *strings.Builder, r Run) {
 func (m Matrix) Markdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s %s\n\n", marks[m.sign()], md(m.headline()))
-	designs, nemeses := m.axes()
+	g := m.grid()
 	b.WriteString("| |")
-	for _, n := range nemeses {
+	for _, n := range g.nemeses {
 		b.WriteString(" " + md(n) + " |")
 	}
-	b.WriteString("\n|---|" + strings.Repeat("---|", len(nemeses)) + "\n")
-	for _, d := range designs {
+	b.WriteString("\n|---|" + strings.Repeat("---|", len(g.nemeses)) + "\n")
+	for _, d := range g.designs {
 		b.WriteString("| " + md(d) + " |")
-		for _, n := range nemeses {
-			c := m.find(d, n)
+		for _, n := range g.nemeses {
+			c := g.find(d, n)
 			b.WriteString(" " + strings.TrimSpace(marks[c.outcome()]+" "+c.word()) + " |")
 		}
 		b.WriteByte('\n')
+	}
+	if g.leftOut > 0 {
+		b.WriteString("\n" + md(g.note()) + "\n")
 	}
 	b.WriteString("\nL lock, U use, B business: the levels broken, in so many of the runs; !: not what the design claims.\n\n")
 	for _, c := range m.Cells {

@@ -235,27 +235,53 @@ func (m Matrix) Outcome() checker.Outcome {
 	return got
 }
 
-// axes are the designs and the nemeses in the order in which they first occur.
-func (m Matrix) axes() (designs, nemeses []string) {
-	for _, c := range m.Cells {
-		if !slices.Contains(designs, c.Design) {
-			designs = append(designs, c.Design)
+// grid is the matrix as a table: its designs and nemeses in the order in which
+// they first occur, and where each cell is.
+type grid struct {
+	designs, nemeses []string
+	leftOut          int // nemeses that the table has no room for
+	cells            []Cell
+	at               map[cellID]int
+}
+
+// maxGrid is how many fields a table has at most. Merged tables can have as many
+// designs and nemeses as cells, and then nearly all fields would be empty.
+const maxGrid = 1 << 18
+
+func (m Matrix) grid() grid {
+	g := grid{cells: m.Cells, at: make(map[cellID]int, len(m.Cells))}
+	design, nemesis := map[string]bool{}, map[string]bool{}
+	for i, c := range m.Cells {
+		if _, known := g.at[c.id()]; !known {
+			g.at[c.id()] = i
 		}
-		if !slices.Contains(nemeses, c.Nemesis) {
-			nemeses = append(nemeses, c.Nemesis)
+		if !design[c.Design] {
+			design[c.Design], g.designs = true, append(g.designs, c.Design)
+		}
+		if !nemesis[c.Nemesis] {
+			nemesis[c.Nemesis], g.nemeses = true, append(g.nemeses, c.Nemesis)
 		}
 	}
-	return designs, nemeses
+	if room := max(1, maxGrid/max(1, len(g.designs))); room < len(g.nemeses) {
+		g.nemeses, g.leftOut = g.nemeses[:room], len(g.nemeses)-room
+	}
+	return g
 }
 
 // find is the cell of a design under a nemesis, or nil.
-func (m Matrix) find(design, nemesis string) *Cell {
-	for i := range m.Cells {
-		if m.Cells[i].Design == design && m.Cells[i].Nemesis == nemesis {
-			return &m.Cells[i]
-		}
+func (g grid) find(design, nemesis string) *Cell {
+	if i, ok := g.at[cellID{design, nemesis}]; ok {
+		return &g.cells[i]
 	}
 	return nil
+}
+
+// note says what the table leaves out, "" if it has everything.
+func (g grid) note() string {
+	if g.leftOut == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of the nemeses have no column here: the table would be too large. %s has them.", g.leftOut, MatrixFile)
 }
 
 // JSON writes the matrix for machines. It is valid by docs/verdict-schema.json.

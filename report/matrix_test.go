@@ -2,6 +2,8 @@ package report
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 	"math"
 	"strings"
 	"testing"
@@ -35,6 +37,56 @@ func TestMergeJoinsTheRunsOfOneCell(t *testing.T) {
 	}
 	if Merge().Outcome() != checker.Unknown {
 		t.Error("nothing at all is not unknown")
+	}
+}
+
+// A merged table may have as many designs and nemeses as cells: the fields of
+// such a table are nearly all empty, and as many as the square of the cells.
+func TestAMatrixOfManyCellsIsWritten(t *testing.T) {
+	const n = 300
+	var square, diagonal Matrix
+	for i := range n * n {
+		d, f := fmt.Sprint("d", i/n), fmt.Sprint("n", i%n)
+		square.Cells = append(square.Cells, Cell{Design: d, Nemesis: f, Outcome: checker.Valid, Runs: 1})
+		diagonal.Cells = append(diagonal.Cells, Cell{Design: fmt.Sprint("d", i), Nemesis: fmt.Sprint("n", i), Outcome: checker.Valid, Runs: 1})
+	}
+	if g := square.grid(); g.note() != "" || len(g.designs) != n || len(g.nemeses) != n || g.find("d7", "n9").Design != "d7" || g.find("d7", "x") != nil {
+		t.Errorf("%d designs, %d nemeses, %q", len(g.designs), len(g.nemeses), g.note())
+	}
+	for name, write := range map[string]func(io.Writer, Matrix) error{
+		"text":     func(w io.Writer, m Matrix) error { return m.Text(w, Style{Width: 80}) },
+		"markdown": func(w io.Writer, m Matrix) error { return m.Markdown(w) },
+		"JUnit":    func(w io.Writer, m Matrix) error { return m.JUnit(w) },
+		"HTML":     func(w io.Writer, m Matrix) error { return m.HTML(w, ".") },
+	} {
+		var all, few bytes.Buffer
+		if err := write(&all, square); err != nil {
+			t.Fatal(err)
+		}
+		if err := write(&few, diagonal); err != nil {
+			t.Fatal(err)
+		}
+		if name != "JUnit" && (!strings.Contains(few.String(), "no column here") || few.Len() > 10*all.Len()) {
+			t.Errorf("%s: a table of %d cells on its diagonal has %d bytes, a full one %d", name, n*n, few.Len(), all.Len())
+		}
+		if strings.Contains(all.String(), "no column here") {
+			t.Errorf("%s: a full table leaves cells out", name)
+		}
+	}
+	if changes := Compare(diagonal, diagonal); len(changes) != 0 {
+		t.Errorf("%d changes between a night and itself", len(changes))
+	}
+}
+
+// A scale of some nanoseconds, months after zero, has a few numbers as any other.
+func TestAnAxisAdvancesWhereverItBegins(t *testing.T) {
+	for _, from := range []int64{0, 1 << 40, 1<<53 - 10_000_000_000} {
+		for _, length := range []int64{1, 7, 300, 1e9, 9_999_999_999} {
+			svg := string(chart{From: from, End: from + length}.SVG())
+			if n := strings.Count(svg, " s</text>"); n < 1 || n > 8 {
+				t.Errorf("from %d, %d ns: %d numbers on the axis of time", from, length, n)
+			}
+		}
 	}
 }
 

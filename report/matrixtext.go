@@ -15,16 +15,19 @@ import (
 func (m Matrix) Text(w io.Writer, style Style) error {
 	t := &text{style: style}
 	t.head(m.Outcome(), m.headline())
-	designs, nemeses := m.axes()
+	g := m.grid()
 	names := 10
-	for _, d := range designs {
+	for _, d := range g.designs {
 		names = max(names, min(columns(plain(d)), 24))
 	}
-	for block := range slices.Chunk(nemeses, max(1, (style.width()-names)/(cellWidth+2))) {
+	for block := range slices.Chunk(g.nemeses, max(1, (style.width()-names)/(cellWidth+2))) {
 		t.line("")
-		m.table(t, designs, block, names)
+		g.table(t, block, names)
 	}
 	t.line("")
+	if g.leftOut > 0 {
+		t.para(0, g.note())
+	}
 	t.para(0, "L lock, U use, B business: the levels broken, in so many of the runs; at 3: broke by run 3, and no more were made, which is no rate. ok: valid. ?: unknown. –: not applicable. !: not what the design claims.")
 	m.failures(t)
 	m.surprises(t)
@@ -81,16 +84,16 @@ func (m Matrix) sign() checker.Outcome {
 	return checker.Valid
 }
 
-func (m Matrix) table(t *text, designs, nemeses []string, names int) {
+func (g grid) table(t *text, nemeses []string, names int) {
 	head := pad("", names)
 	for _, n := range nemeses {
 		head += "  " + pad(shorten(plain(n), cellWidth), cellWidth)
 	}
 	t.line(head)
-	for _, d := range designs {
+	for _, d := range g.designs {
 		line := pad(shorten(plain(d), names), names)
 		for _, n := range nemeses {
-			c := m.find(d, n)
+			c := g.find(d, n)
 			word := c.word()
 			line += "  " + t.verdict(c.outcome(), word) + strings.Repeat(" ", max(0, cellWidth-columns(word)))
 		}

@@ -1,6 +1,9 @@
 package hostile
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // locks are shapes of the operations on a lock.
 var locks = []Shape{
@@ -147,9 +150,9 @@ var locks = []Shape{
 		t.head(`{"ttl":0,"grace":0}`, 5)
 		t.hardKey("k", n/2)
 	}},
-	{"long-key", "a key as long as the rest of the history", func(t *Tape, n int) {
+	{"long-key", "a key of as many bytes as other histories have operations", func(t *Tape, n int) {
 		t.head(common, 5)
-		key := fmt.Sprintf("%0*d", 10*n, 0)
+		key := strings.Repeat("k", n)
 		t.ret(2, 0, "ok", "acquire", t.call(1, 0, "acquire", key, ""), named("a"))
 		t.ret(4, 1, "ok", "acquire", t.call(3, 1, "acquire", key, ""), named("b"))
 	}},
