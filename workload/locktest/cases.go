@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/workload"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
@@ -31,10 +30,10 @@ var allCases = []Case{
 	{Name: "a worker that dies while acquiring leaves nothing for ever", applies: withLease, workers: 2, script: diesAcquiring},
 	{Name: "a waiter that dies keeps nobody out", applies: withLease, workers: 3, script: diesWaiting},
 	{Name: "re-entry as declared", applies: every, workers: 2, script: reentry},
-	{Name: "waiting can be cancelled", applies: every, workers: 3, script: cancelled},
+	{Name: "waiting can be cancelled", applies: every, inside: true, workers: 3, script: cancelled},
 	{Name: "no grant while the server is away", applies: every, workers: 1, script: serverAway, direct: cutWorker},
 	{Name: "a lost answer costs a ttl at most", applies: withLease, workers: 2, script: lostAnswer},
-	{Name: "wall clocks of workers do not matter", applies: withLease, workers: 2, script: wallClocks, direct: skewWorker},
+	{Name: "wall clocks of workers do not matter", applies: withLease, inside: true, workers: 2, script: wallClocks, direct: skewWorker},
 	{Name: "a renewal keeps the lease, and does not revive one", applies: withLease, workers: 2, script: extend},
 	{Name: "background renewal outlasts the ttl", applies: renewing, workers: 2, script: renewal},
 	{Name: "one failed renewal is not the end", applies: renewing, workers: 2, script: failedRenewal},
@@ -67,16 +66,6 @@ func oneHolder(ctx context.Context, p *player) error {
 		}
 	}
 	return nil
-}
-
-// muteRenewals stops the renewals of a player, as a starved timer would.
-func (p *player) muteRenewals() {
-	p.atStep = func(_ context.Context, name string) error {
-		if name == histories.StepRenewal {
-			return errors.New("starved")
-		}
-		return nil
-	}
 }
 
 // 0  acquire ───── ttl ──── × ─────── release: not the owner
@@ -121,7 +110,7 @@ func slowRelease(ctx context.Context, p *player) error {
 		if err := p.at(ctx, 0.9); err != nil {
 			return err
 		}
-		p.atStep = func(ctx context.Context, _ string) error { return p.Clock.Sleep(ctx, p.spec.TTL/3) }
+		p.slow(p.spec.TTL / 3)
 		_ = lease.Release(ctx) // it may be ours or not
 		return nil
 	case 1:
@@ -152,7 +141,7 @@ func leaseEnds(ctx context.Context, p *player) error {
 // there are two.
 func diesAcquiring(ctx context.Context, p *player) error {
 	if p.Worker == 0 {
-		p.atStep = func(context.Context, string) error { return errors.New("dies here") }
+		p.die()
 		_, _ = p.lock.Acquire(ctx, key)
 		return nil
 	}
@@ -180,7 +169,7 @@ func diesWaiting(ctx context.Context, p *player) error {
 		patient := p.spec
 		patient.Retries, patient.Wait = 3, p.spec.TTL/10
 		l := patient.NewLock(p.Env)
-		p.atStep = func(context.Context, string) error { return errors.New("dies here") }
+		p.die()
 		if err := p.at(ctx, 0.1); err != nil {
 			return err
 		}

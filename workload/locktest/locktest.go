@@ -54,9 +54,10 @@ type Director interface {
 type Case struct {
 	Name    string
 	applies func(workload.Design) bool
-	workers int // each plays script, told apart by its number
+	inside  bool // it needs a lock in this process: see Outsider
+	workers int  // each plays script, told apart by its number
 	script  func(ctx context.Context, p *player) error
-	direct  func(ctx context.Context, d Director, s workload.Resolved) error
+	direct  func(ctx context.Context, d Director, s *stage) error
 }
 
 // Finding is a case that a design fails.
@@ -123,13 +124,25 @@ func conform(d workload.Design) (workload.Resolved, error) {
 	})
 }
 
+// Play plays the case for a design; the error is what the lock does wrong.
+func (c Case) Play(ctx context.Context, w World, d workload.Design) error {
+	s, err := conform(d)
+	if err != nil {
+		return err
+	}
+	return play(ctx, w, c, s)
+}
+
 // play plays one case.
 func play(ctx context.Context, w World, c Case, s workload.Resolved) error {
 	s, err := s.Resolved()
 	if err != nil {
 		return err
 	}
-	shared := &stage{}
+	shared := &stage{spec: s, away: awayUntil}
+	if o, is := w.(Outsider); is {
+		shared.away = o.Away()
+	}
 	scene := Scene{
 		Topology: s.Topology(), Workers: c.workers, PerHost: s.PerHost,
 		Prepare: func(ctx context.Context, e *env.Env) error {
@@ -145,7 +158,7 @@ func play(ctx context.Context, w World, c Case, s workload.Resolved) error {
 		},
 	}
 	if c.direct != nil {
-		scene.Direct = func(ctx context.Context, d Director) error { return c.direct(ctx, d, s) }
+		scene.Direct = func(ctx context.Context, d Director) error { return c.direct(ctx, d, shared) }
 	}
 	return errors.Join(w.Play(ctx, scene), errors.Join(shared.problems...))
 }
@@ -153,6 +166,8 @@ func play(ctx context.Context, w World, c Case, s workload.Resolved) error {
 // stage is what the players of a scene share. They play one at a time: in
 // cluster/sim only one task runs at any moment.
 type stage struct {
+	spec      workload.Resolved
+	away      time.Duration // how long the server is away
 	began     time.Duration // when all was prepared
 	problems  []error
 	inside    int // players who hold the lock
@@ -169,6 +184,7 @@ type player struct {
 	stage *stage
 	spec  workload.Resolved
 	lock  env.Lock
+	hands Hands // nil: the lock is in this process
 
 	atStep  func(ctx context.Context, name string) error // what happens at a design's steps; nil: nothing
 	renewed int                                          // renewals begun
@@ -182,6 +198,7 @@ const key = "stock:sku-0"
 // instruments is the player's Env with its steps, renewals and answers looked
 // at.
 func (p *player) instruments() *env.Env {
+	p.hands, _ = p.Own.(Hands)
 	p.Lock = slices.Clone(p.Lock)
 	for i, r := range p.Lock {
 		p.Lock[i] = deaf{r, p}

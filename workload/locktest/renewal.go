@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/histories"
-	"github.com/lockcheck/lockcheck/workload"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
@@ -90,7 +89,7 @@ func failedRenewal(ctx context.Context, p *player) error {
 		if err := p.at(ctx, 0.1); err != nil {
 			return err
 		}
-		p.lose.Store(1)
+		p.loseAnswer()
 		err = p.at(ctx, 4)
 		p.stage.freed = true
 		return errors.Join(err, lease.Release(ctx))
@@ -113,17 +112,6 @@ func failedRenewal(ctx context.Context, p *player) error {
 	return nil
 }
 
-// holdRenewals lets no renewal through before a moment, given in ttls since the
-// start, as a process does that is paused there.
-func (p *player) holdRenewals(ttls float64) {
-	p.atStep = func(ctx context.Context, name string) error {
-		if name != histories.StepRenewal || p.past(ttls) {
-			return nil
-		}
-		return p.at(ctx, ttls)
-	}
-}
-
 // lateRenewal: the holder's renewals come when its lease has ended.
 //
 //	0  acquire ── ttl ends ── renewal: no
@@ -136,7 +124,7 @@ func lateRenewal(ctx context.Context, p *player) error {
 		_, err := p.take(ctx)
 		return err
 	}
-	p.holdRenewals(1.4)
+	p.holdRenewals(ctx, 1.4)
 	if _, err := p.take(ctx); err != nil {
 		return err
 	}
@@ -152,7 +140,7 @@ func lateRenewal(ctx context.Context, p *player) error {
 func renewsAnother(ctx context.Context, p *player) error {
 	switch p.Worker {
 	case 0:
-		p.holdRenewals(1.5)
+		p.holdRenewals(ctx, 1.5)
 		if _, err := p.take(ctx); err != nil {
 			return err
 		}
@@ -189,12 +177,12 @@ func noLeak(ctx context.Context, p *player) error {
 	if err := errors.Join(p.at(ctx, 0.5), lease.Release(ctx), p.at(ctx, 0.55)); err != nil {
 		return err
 	}
-	before := p.renewed
+	before := p.commands()
 	if err := p.at(ctx, 3); err != nil {
 		return err
 	}
-	if before == 0 || p.renewed > before {
-		return p.problem("sent %d renewals before its release and %d after it, want some and none", before, p.renewed-before)
+	if after := p.commands() - before; before == 0 || after > 0 {
+		return p.problem("sent %d renewals before its release and %d after it, want some and none", before, after)
 	}
 	return nil
 }
@@ -206,8 +194,7 @@ func lossIsTold(ctx context.Context, p *player) error {
 		if err := p.at(ctx, 0.4); err != nil {
 			return err
 		}
-		_, err := p.Lock[0].Do(ctx, "FLUSHALL")
-		return err
+		return p.forget(ctx)
 	}
 	lease, err := p.take(ctx)
 	if err != nil {
@@ -277,6 +264,6 @@ func noAcknowledgement(ctx context.Context, p *player) error {
 	return nil
 }
 
-func cutReplicas(ctx context.Context, d Director, _ workload.Resolved) error {
+func cutReplicas(ctx context.Context, d Director, _ *stage) error {
 	return d.Inject(ctx, histories.Fault{F: histories.Partition, From: []string{"master"}, To: []string{"replicas"}})
 }
