@@ -70,7 +70,7 @@ type Finding struct {
 // nothing would be tested.
 func Run(t *testing.T, w World, d workload.Design) {
 	t.Helper()
-	s, err := conform(d)
+	s, err := conform(d, shortTTL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func Run(t *testing.T, w World, d workload.Design) {
 
 // Check answers the cases that a design fails.
 func Check(ctx context.Context, w World, d workload.Design) (findings []Finding, err error) {
-	s, err := conform(d)
+	s, err := conform(d, shortTTL)
 	if err != nil {
 		return nil, err
 	}
@@ -113,20 +113,23 @@ func CasesOf(d workload.Design) (cases []Case) {
 // errNoLock: there is nothing to test.
 var errNoLock = errors.New("the design has no lock")
 
-// conform are the settings of the suite: a short ttl, and next to no patience
+const shortTTL = 2 * time.Second
+
+// conform are the settings of the suite: next to no patience
 // with a busy lock, so that a try tells how it stands.
-func conform(d workload.Design) (workload.Resolved, error) {
+func conform(d workload.Design, ttl time.Duration) (workload.Resolved, error) {
 	if d.Lock == nil {
 		return workload.Resolved{}, fmt.Errorf("%q: %w", d.Name, errNoLock)
 	}
 	return d.Resolve(workload.Spec{
-		TTL: 2 * time.Second, Retries: -1, RetryDelay: 10 * time.Millisecond, Jitter: -1, Wait: 50 * time.Millisecond,
+		TTL: ttl, Retries: -1, RetryDelay: 10 * time.Millisecond, Jitter: -1, Wait: 50 * time.Millisecond,
 	})
 }
 
-// Play plays the case for a design; the error is what the lock does wrong.
-func (c Case) Play(ctx context.Context, w World, d workload.Design) error {
-	s, err := conform(d)
+// Play plays the case for a design whose leases have a ttl; the error is what
+// the lock does wrong.
+func (c Case) Play(ctx context.Context, w World, d workload.Design, ttl time.Duration) error {
+	s, err := conform(d, ttl)
 	if err != nil {
 		return err
 	}
@@ -135,10 +138,6 @@ func (c Case) Play(ctx context.Context, w World, d workload.Design) error {
 
 // play plays one case.
 func play(ctx context.Context, w World, c Case, s workload.Resolved) error {
-	s, err := s.Resolved()
-	if err != nil {
-		return err
-	}
 	shared := &stage{spec: s, away: awayUntil}
 	if o, is := w.(Outsider); is {
 		shared.away = o.Away()

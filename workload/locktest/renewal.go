@@ -14,6 +14,7 @@ import (
 //	0  acquire ── extend: ok ── ends ────── extend: no ──────── extend: no
 //	1                refused       acquire ─────────── release
 func extend(ctx context.Context, p *player) error {
+	p.muteRenewals()
 	if p.Worker == 1 {
 		return contendRenewal(ctx, p)
 	}
@@ -92,7 +93,11 @@ func failedRenewal(ctx context.Context, p *player) error {
 		p.loseAnswer()
 		err = p.at(ctx, 4)
 		p.stage.freed = true
-		return errors.Join(err, lease.Release(ctx))
+		freed := lease.Release(ctx)
+		if p.stage.told && errors.Is(freed, env.ErrNotOwner) {
+			freed = nil // it knew
+		}
+		return errors.Join(err, freed)
 	}
 	if err := p.at(ctx, 0.1); err != nil {
 		return err
