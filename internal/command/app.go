@@ -111,6 +111,8 @@ func verbs() []verb {
 	return []verb{
 		{name: "run", summary: "run designs under faults, and judge what happened", run: runRun},
 		{name: "search", summary: "find a violation with many seeds, then shrink it (simulated cluster)", run: runSearch},
+		{name: "protocol-test", summary: "see whether a lock program of your own keeps the rules of locks", run: runProtocolTest},
+		{name: "redis", summary: "serve a simulated Redis on a port, for tests of your own", run: runRedis},
 		{name: "check", args: "FILE…", summary: "judge recorded histories: ours, or Jepsen's EDN; - is standard input", run: runCheck},
 		{name: "report", args: "RUN", summary: "rebuild the reports of a run from its history; or merge results", run: runReport},
 		{name: "serve", summary: "browse the store of runs", run: runServe},

@@ -33,7 +33,7 @@ func runHelp(ctx context.Context, a *app, args []string) (int, error) {
 	fmt.Fprint(a.stdout, a.called(helpText))
 	for _, v := range verbs() {
 		if !v.hidden {
-			fmt.Fprintf(a.stdout, "  %-8s %s\n", v.name, v.summary)
+			fmt.Fprintf(a.stdout, "  %-13s %s\n", v.name, v.summary)
 		}
 	}
 	fmt.Fprint(a.stdout, helpExit)

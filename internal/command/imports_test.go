@@ -27,6 +27,8 @@ var mayImport = map[string][]string{
 	"histories/corpus":    {"histories"},
 	"protocol":            {"internal", "protocol"},
 	"workload/env":        {"histories", "protocol"},
+	"internal/tail":       {},
+	"internal/conform":    {"histories", "protocol", "workload", "cluster"},
 	"checker":             {"histories"},
 	"nemesis":             {"histories", "internal"},
 	"workload":            {"histories", "protocol", "workload"},

@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/cluster/sim/standalone"
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/protocol"
@@ -123,7 +122,7 @@ func (w *world) perform(ctx context.Context, program env.Worker, p *player) erro
 	w.clock.baton.Lock()
 	e := &env.Env{
 		Clock: w.clock, Rand: rand.New(rand.NewPCG(uint64(p.number), 1)), Own: p, Stock: nothing{},
-		Worker: p.number, Hostname: cluster.HostName(p.number), PID: p.child.PID(),
+		Worker: p.number, Hostname: histories.WorkerName(p.number), PID: p.child.PID(),
 	}
 	err := program(ctx, nil, e, nil)
 	w.playing--
@@ -165,7 +164,7 @@ func (d director) Inject(_ context.Context, f histories.Fault) error {
 		switch {
 		case f.F == histories.Heal:
 			p.links.cut(false)
-		case f.F == histories.Partition && slices.Contains(f.From, cluster.HostName(p.number)):
+		case f.F == histories.Partition && slices.Contains(f.From, histories.WorkerName(p.number)):
 			p.links.cut(true)
 		}
 	}

@@ -1,0 +1,123 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lockcheck/lockcheck/internal/conform"
+)
+
+// runProtocolTest plays the conformance scenes with a program that speaks the
+// protocol.
+func runProtocolTest(ctx context.Context, a *app, args []string) (int, error) {
+	f := a.flags("protocol-test")
+	exec := f.String("exec", "", "the program, with its arguments: 'php lock.php'; quotes as in a shell")
+	cfg := conform.Config{}
+	f.StringVar(&cfg.Redis, "redis", "", "host:port of a Redis to play on (default: a simulated one); the keys of the scenes begin with lc:")
+	f.DurationVar(&cfg.TTL, "ttl", 2*time.Second, "lease that the program is told to ask for; scenes last for some of them")
+	f.IntVar(&cfg.Parallel, "parallel", 4, "scenes at once, of up to four programs each")
+	lines := f.Bool("lines", false, "show the lines of rules that are kept, too")
+	if err := a.parse(f, args, 0, 0); err != nil {
+		return 0, err
+	}
+	command, err := splitCommand(*exec)
+	switch {
+	case err != nil:
+		return 0, usagef("--exec: %w", err)
+	case len(command) == 0:
+		return 0, hint(usagef("no program was named"), "lockcheck protocol-test --exec='php lock.php'; docs/protocol.md says what it must speak")
+	case cfg.TTL < 100*time.Millisecond || cfg.TTL > time.Minute:
+		return 0, usagef("--ttl=%v: want 100ms to 1m", cfg.TTL)
+	case cfg.Parallel < 1:
+		return 0, usagef("--parallel=%d: want 1 or more", cfg.Parallel)
+	}
+	cfg.Command = command
+	s, err := conform.Look(ctx, cfg)
+	if err != nil {
+		return 0, hint(err, "docs/protocol.md has every message and every finding")
+	}
+	where := "a simulated Redis"
+	if cfg.Redis != "" {
+		where = "the Redis at " + cfg.Redis
+	}
+	fmt.Fprintf(a.stdout, "%s%s, on %s, ttl %v\n\n", s.Ready.Name, abilities(s.Ready.Can), where, cfg.TTL)
+	broken, err := s.Test(ctx, func(r conform.Result) { a.showRule(r, *lines) })
+	if err != nil {
+		return 0, err
+	}
+	if broken > 0 {
+		fmt.Fprintf(a.stdout, "\n%d rules, %d broken\n", len(s.Rules()), broken)
+		return exitInvalid, nil
+	}
+	fmt.Fprintf(a.stdout, "\n%d rules, all kept. That is without faults that come at random: lockcheck run has those.\n", len(s.Rules()))
+	return exitValid, nil
+}
+
+func abilities(can []string) string {
+	if len(can) == 0 {
+		return ""
+	}
+	return " (can " + strings.Join(can, ", ") + ")"
+}
+
+// showRule shows how one scene went.
+func (a *app) showRule(r conform.Result, lines bool) {
+	word := "kept  "
+	if r.Err != nil {
+		word = "BROKEN"
+	}
+	fmt.Fprintf(a.stdout, "%s  %s\n", word, r.Rule)
+	if r.Err != nil {
+		for _, line := range strings.Split(strings.TrimSpace(r.Err.Error()), "\n") {
+			fmt.Fprintf(a.stdout, "          %s\n", line)
+		}
+	}
+	if r.Err == nil && !lines {
+		return
+	}
+	for _, l := range r.Lines {
+		fmt.Fprintf(a.stdout, "          %7.3f s  worker %d %s\n", l.At.Seconds(), l.Worker, l.Line)
+	}
+}
+
+// splitCommand splits a command line at blanks. Single quotes keep everything,
+// double quotes and backslashes as a shell has them; nothing is expanded.
+func splitCommand(text string) (words []string, err error) {
+	var word strings.Builder
+	open, quote := false, rune(0)
+	escaped := false
+	for _, r := range text {
+		switch {
+		case escaped:
+			word.WriteRune(r)
+			escaped = false
+		case r == '\\' && quote != '\'':
+			escaped, open = true, true
+		case r == quote:
+			quote = 0
+		case quote != 0:
+			word.WriteRune(r)
+		case r == '\'' || r == '"':
+			quote, open = r, true
+		case r == ' ' || r == '\t' || r == '\n':
+			if open {
+				words = append(words, word.String())
+				word.Reset()
+				open = false
+			}
+		default:
+			word.WriteRune(r)
+			open = true
+		}
+	}
+	if quote != 0 || escaped {
+		return nil, errors.New("a quote has no end")
+	}
+	if open {
+		words = append(words, word.String())
+	}
+	return words, nil
+}
