@@ -19,6 +19,7 @@ func runProtocolTest(ctx context.Context, a *app, args []string) (int, error) {
 	f.StringVar(&cfg.Redis, "redis", "", "host:port of a Redis to play on (default: a simulated one); the keys of the scenes begin with lc:")
 	f.DurationVar(&cfg.TTL, "ttl", 2*time.Second, "lease that the program is told to ask for; scenes last for some of them")
 	f.IntVar(&cfg.Parallel, "parallel", 4, "scenes at once, of up to four programs each")
+	f.DurationVar(&cfg.Limits.Ready, "ready", 8*time.Second, "how long the program may take until it is ready")
 	lines := f.Bool("lines", false, "show the lines of rules that are kept, too")
 	if err := a.parse(f, args, 0, 0); err != nil {
 		return 0, err

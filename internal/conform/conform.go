@@ -82,7 +82,7 @@ func Look(ctx context.Context, cfg Config) (*Subject, error) {
 	if found := p.child.Findings(); len(found) > 0 {
 		return nil, findingsError(found)
 	}
-	s := &Subject{cfg: cfg, Ready: r, design: own.Design(r.Name, env.Topology{Lock: env.Single}, r)}
+	s := &Subject{cfg: cfg, Ready: r, design: own.Design(r.Name, cfg.Command, env.Topology{Lock: env.Single}, r)}
 	if s.cases = locktest.FromOutside(s.design); len(s.cases) == 0 {
 		return nil, fmt.Errorf("%s sells, and announces no lock: there is no lock to test; run it", r.Name)
 	}
