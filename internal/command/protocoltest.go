@@ -2,7 +2,6 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -27,9 +26,7 @@ func runProtocolTest(ctx context.Context, a *app, args []string) (int, error) {
 	command, err := splitCommand(*exec)
 	switch {
 	case err != nil:
-		return 0, usagef("--exec: %w", err)
-	case len(command) == 0:
-		return 0, hint(usagef("no program was named"), "lockcheck protocol-test --exec='php lock.php'; docs/protocol.md says what it must speak")
+		return 0, hint(usagef("--exec=%s: %w", *exec, err), "lockcheck protocol-test --exec='php lock.php'; docs/protocol.md says what it must speak")
 	case cfg.TTL < 100*time.Millisecond || cfg.TTL > time.Minute:
 		return 0, usagef("--ttl=%v: want 100ms to 1m", cfg.TTL)
 	case cfg.Parallel < 1:
@@ -82,43 +79,4 @@ func (a *app) showRule(r conform.Result, lines bool) {
 	for _, l := range r.Lines {
 		fmt.Fprintf(a.stdout, "          %7.3f s  worker %d %s\n", l.At.Seconds(), l.Worker, l.Line)
 	}
-}
-
-// splitCommand splits a command line at blanks. Single quotes keep everything,
-// double quotes and backslashes as a shell has them; nothing is expanded.
-func splitCommand(text string) (words []string, err error) {
-	var word strings.Builder
-	open, quote := false, rune(0)
-	escaped := false
-	for _, r := range text {
-		switch {
-		case escaped:
-			word.WriteRune(r)
-			escaped = false
-		case r == '\\' && quote != '\'':
-			escaped, open = true, true
-		case r == quote:
-			quote = 0
-		case quote != 0:
-			word.WriteRune(r)
-		case r == '\'' || r == '"':
-			quote, open = r, true
-		case r == ' ' || r == '\t' || r == '\n':
-			if open {
-				words = append(words, word.String())
-				word.Reset()
-				open = false
-			}
-		default:
-			word.WriteRune(r)
-			open = true
-		}
-	}
-	if quote != 0 || escaped {
-		return nil, errors.New("a quote has no end")
-	}
-	if open {
-		words = append(words, word.String())
-	}
-	return words, nil
 }
