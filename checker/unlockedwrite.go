@@ -1,6 +1,8 @@
 package checker
 
 import (
+	"slices"
+
 	"github.com/lockcheck/lockcheck/histories"
 )
 
@@ -49,12 +51,14 @@ type unlocked struct {
 // askIndex has the first acquires of each sell, by its place in History.Ops.
 type askIndex struct {
 	may     []int32 // that may have been granted: place of the acquire, plus 1
+	sure    []int32 // that was certainly granted
 	refused []int32 // that was certainly refused
 	granted int     // acquires with a parent that said ok
 }
 
 func (r *run) indexAsks() askIndex {
-	x := askIndex{may: make([]int32, len(r.h.Ops)), refused: make([]int32, len(r.h.Ops))}
+	n := len(r.h.Ops)
+	x := askIndex{may: make([]int32, n), sure: make([]int32, n), refused: make([]int32, n)}
 	for i := range r.h.Ops {
 		op := &r.h.Ops[i]
 		if op.F != histories.Acquire || op.Parent == 0 {
@@ -70,6 +74,9 @@ func (r *run) indexAsks() askIndex {
 		}
 		if list[at] == 0 {
 			list[at] = int32(i) + 1
+		}
+		if op.Outcome == histories.OK && x.sure[at] == 0 {
+			x.sure[at] = int32(i) + 1
 		}
 		x.granted += one(op.Outcome == histories.OK)
 	}
@@ -99,7 +106,7 @@ func (r *run) before(list []int32, sell, t int64) *histories.Op {
 // withoutLock are the writes of a key whose sells cannot have had a lock, if
 // others had.
 func (r *run) withoutLock(k *keyed, x *askIndex) []unlocked {
-	var other *histories.Op
+	var others []under // the first two sells that write under a grant
 	var list []unlocked
 	writes := writesBySell(k)
 	for _, w := range k.writes {
@@ -107,20 +114,29 @@ func (r *run) withoutLock(k *keyed, x *askIndex) []unlocked {
 		if sell == nil || sell.F != histories.Sell {
 			continue
 		}
-		switch a := r.before(x.may, w.Parent, w.Call); {
-		case a != nil && a.Outcome == histories.OK && other == nil:
-			other = a
-		case a == nil && !w.Replay && r.tookEffect(k, w, writes[w.Parent]):
+		if len(others) < 2 && (len(others) == 0 || others[0].sell != w.Parent) {
+			if grant := r.before(x.sure, w.Parent, w.Call); grant != nil {
+				others = append(others, under{w.Parent, grant})
+			}
+		}
+		if r.before(x.may, w.Parent, w.Call) == nil && !w.Replay && r.tookEffect(k, w, writes[w.Parent]) {
 			list = append(list, unlocked{k: k, write: w, refused: r.before(x.refused, w.Parent, w.Call)})
 		}
 	}
-	if other == nil {
-		return nil
-	}
 	for i := range list {
-		list[i].other = other
+		for _, o := range others {
+			if list[i].other == nil && o.sell != list[i].write.Parent {
+				list[i].other = o.grant
+			}
+		}
 	}
-	return list
+	return slices.DeleteFunc(list, func(u unlocked) bool { return u.other == nil })
+}
+
+// under is a sell that writes under a grant.
+type under struct {
+	sell  int64
+	grant *histories.Op
 }
 
 // keptLocks are the writes among suspects whose worker may have kept a lock that
