@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/workload/env"
+
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 )
 
 // The look at the cluster from outside, over links that no fault touches: what
@@ -16,8 +18,8 @@ import (
 const lookTime = 50 * time.Millisecond
 
 // ask sends one command from outside, on a connection of its own.
-func (c *simulation) ask(ctx context.Context, to *host, args ...string) (any, error) {
-	e := c.net.endpoint(c.director, lookTime, to)
+func (c *simulation) ask(ctx context.Context, to *vtime.Host, args ...string) (any, error) {
+	e := newEndpoint(c.net, c.director, lookTime, to)
 	l, err := e.dial(ctx, to)
 	if err != nil {
 		return nil, err
@@ -27,7 +29,7 @@ func (c *simulation) ask(ctx context.Context, to *host, args ...string) (any, er
 }
 
 // ping answers nil if the server does, be it that it is loading.
-func (c *simulation) ping(ctx context.Context, to *host) error {
+func (c *simulation) ping(ctx context.Context, to *vtime.Host) error {
 	_, err := c.ask(ctx, to, "PING")
 	if reply := env.ServerError(""); errors.As(err, &reply) {
 		return nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/cluster/sim/redis"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 )
 
 // broker is a message queue with durable messages, publisher confirms and
@@ -18,8 +19,8 @@ type broker struct {
 	ready    []letter // on disk, like the unacknowledged ones
 	out      []delivery
 	waiting  []*consumer
-	sessions []*session
-	heard    map[*session]time.Duration
+	sessions []*vtime.Session
+	heard    map[*vtime.Session]time.Duration
 }
 
 // letter is one message.
@@ -31,12 +32,12 @@ type letter struct {
 // delivery is a message that a consumer has and has not acknowledged.
 type delivery struct {
 	letter
-	to *session
+	to *vtime.Session
 }
 
 // consumer is one who waits for a message.
 type consumer struct {
-	from  *session
+	from  *vtime.Session
 	reply func(any)
 }
 
@@ -49,8 +50,8 @@ func (b *broker) boot(empty bool) {
 	if empty {
 		b.ready = nil
 	}
-	b.waiting, b.sessions, b.heard = nil, nil, map[*session]time.Duration{}
-	b.s.every(heartbeat, b.net.phase(heartbeat), b.proc, b.beat)
+	b.waiting, b.sessions, b.heard = nil, nil, map[*vtime.Session]time.Duration{}
+	b.s.Every(heartbeat, b.net.Phase(heartbeat), b.proc, b.beat)
 }
 
 func (b *broker) kill(mode string) {
@@ -58,8 +59,8 @@ func (b *broker) kill(mode string) {
 	b.takeBack(func(delivery) bool { return true })
 }
 
-// serve answers PUBLISH body, CONSUME milliseconds, and ACK id.
-func (b *broker) serve(from *session, args []string, reply func(any)) {
+// Serve answers PUBLISH body, CONSUME milliseconds, and ACK id.
+func (b *broker) Serve(from *vtime.Session, args []string, reply func(any)) {
 	b.meet(from)
 	switch {
 	case args[0] == "PING":
@@ -86,7 +87,7 @@ func (b *broker) consume(c *consumer, millis string) {
 	b.takeBack(func(d delivery) bool { return d.to == c.from })
 	b.waiting = append(b.waiting, c)
 	b.hand()
-	b.s.after(time.Duration(ms)*time.Millisecond, b.proc, func() {
+	b.s.After(time.Duration(ms)*time.Millisecond, b.proc, func() {
 		if i := slices.Index(b.waiting, c); i >= 0 {
 			b.waiting = slices.Delete(b.waiting, i, i+1)
 			c.reply(nil)
@@ -118,27 +119,27 @@ func (b *broker) takeBack(which func(delivery) bool) {
 	slices.SortFunc(b.ready, func(x, y letter) int { return int(x.id - y.id) })
 }
 
-func (b *broker) meet(s *session) {
+func (b *broker) meet(s *vtime.Session) {
 	if _, known := b.heard[s]; !known {
 		b.sessions = append(b.sessions, s)
 	}
-	b.heard[s] = b.s.now
+	b.heard[s] = b.s.Now
 }
 
 // beat asks every client for a sign of life.
 func (b *broker) beat() {
 	for _, s := range slices.Clone(b.sessions) {
-		if b.s.now-b.heard[s] > 2*heartbeat {
-			s.c.close(1)
-			b.hangup(s)
+		if b.s.Now-b.heard[s] > 2*heartbeat {
+			s.Conn.Close(1)
+			b.Hangup(s)
 			continue
 		}
-		s.c.send(0, func() { s.c.send(1, func() { b.heard[s] = b.s.now }) })
+		s.Conn.Send(0, func() { s.Conn.Send(1, func() { b.heard[s] = b.s.Now }) })
 	}
 }
 
-func (b *broker) hangup(gone *session) {
-	b.sessions = slices.DeleteFunc(b.sessions, func(s *session) bool { return s == gone })
+func (b *broker) Hangup(gone *vtime.Session) {
+	b.sessions = slices.DeleteFunc(b.sessions, func(s *vtime.Session) bool { return s == gone })
 	b.waiting = slices.DeleteFunc(b.waiting, func(c *consumer) bool { return c.from == gone })
 	delete(b.heard, gone)
 	b.takeBack(func(d delivery) bool { return d.to == gone })

@@ -1,14 +1,16 @@
 package sim
 
+import "github.com/lockcheck/lockcheck/cluster/sim/vtime"
+
 import "time"
 
 // caller is a server's connection to another server. It is dialled again
 // when it breaks, and what is asked while it is down is not asked at all.
 type caller struct {
-	net  *network
-	from *process
-	to   *host
-	c    *conn
+	net  *vtime.Network
+	from *vtime.Process
+	to   *vtime.Host
+	c    *vtime.Conn
 	up   bool
 	// since is when it came up, tried when it was last dialled.
 	since, tried time.Duration
@@ -17,22 +19,19 @@ type caller struct {
 // redial is how long a server waits between two attempts to connect.
 const redial = time.Second
 
-// never is a moment before every other.
-const never = -forever
-
-func (n *network) caller(from *process, to *host) *caller {
-	return &caller{net: n, from: from, to: to, tried: never}
+func newCaller(n *vtime.Network, from *vtime.Process, to *vtime.Host) *caller {
+	return &caller{net: n, from: from, to: to, tried: vtime.Never}
 }
 
 // ensure dials if there is no connection.
 func (l *caller) ensure() {
-	now := l.net.s.now
+	now := l.net.Scheduler.Now
 	if l.c != nil || now-l.tried < redial {
 		return
 	}
 	l.tried = now
-	var c *conn
-	c = l.net.dial(l.from, l.to, func(_ *conn, err error) {
+	var c *vtime.Conn
+	c = l.net.Dial(l.from, l.to, func(_ *vtime.Conn, err error) {
 		if l.c != c {
 			return
 		}
@@ -40,8 +39,8 @@ func (l *caller) ensure() {
 			l.c = nil
 			return
 		}
-		l.up, l.since = true, l.net.s.now
-		c.end[0].onBreak = l.gone
+		l.up, l.since = true, l.net.Scheduler.Now
+		c.End[0].OnBreak = l.gone
 	})
 	l.c = c
 }
@@ -51,9 +50,9 @@ func (l *caller) ask(answer func(reply any), args ...string) bool {
 	if !l.up {
 		return false
 	}
-	l.c.request(&exchange{args: args, done: func(x *exchange) {
-		if x.err == nil && answer != nil {
-			answer(x.reply)
+	l.c.Request(&vtime.Exchange{Args: args, Done: func(x *vtime.Exchange) {
+		if x.Err == nil && answer != nil {
+			answer(x.Reply)
 		}
 	}})
 	return true
@@ -66,6 +65,6 @@ func (l *caller) close() {
 	if l.c != nil {
 		c := l.c
 		l.gone()
-		c.close(0)
+		c.Close(0)
 	}
 }

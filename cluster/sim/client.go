@@ -5,21 +5,22 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/lockcheck/lockcheck/cluster/sim/redis"
+	"github.com/lockcheck/lockcheck/cluster/sim/resp"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
 // endpoint is a client library's pool of connections to one server at a time.
 // It never retries by itself what may have acted.
 type endpoint struct {
-	net   *network
-	proc  *process
+	net   *vtime.Network
+	proc  *vtime.Process
 	limit time.Duration // of a dial and of a request
 	// locate says where a new connection goes.
-	locate func(context.Context) (*host, error)
+	locate func(context.Context) (*vtime.Host, error)
 
 	idle []*line // free connections, the last used last
 	open []*line // all connections, oldest first
@@ -30,17 +31,17 @@ var _ env.Redis = (*endpoint)(nil)
 // line is one connection of a pool.
 type line struct {
 	e      *endpoint
-	c      *conn
-	host   *host
+	c      *vtime.Conn
+	host   *vtime.Host
 	broken bool
 	onLose func() // called when the connection is gone
 }
 
 var _ env.Redis = (*line)(nil)
 
-// endpoint makes an endpoint for one server.
-func (n *network) endpoint(proc *process, limit time.Duration, to *host) *endpoint {
-	locate := func(context.Context) (*host, error) { return to, nil }
+// newEndpoint makes an endpoint for one server.
+func newEndpoint(n *vtime.Network, proc *vtime.Process, limit time.Duration, to *vtime.Host) *endpoint {
+	locate := func(context.Context) (*vtime.Host, error) { return to, nil }
 	return &endpoint{net: n, proc: proc, limit: limit, locate: locate}
 }
 
@@ -86,7 +87,7 @@ func (e *endpoint) with(ctx context.Context, f func(*line) error) error {
 
 // take answers a free connection, or dials.
 func (e *endpoint) take(ctx context.Context) (*line, error) {
-	e.net.s.mustRun()
+	e.net.Scheduler.MustRun()
 	if n := len(e.idle); n > 0 {
 		l := e.idle[n-1]
 		e.idle = e.idle[:n-1]
@@ -101,32 +102,32 @@ func (e *endpoint) take(ctx context.Context) (*line, error) {
 
 // dial opens a connection. That it takes too long means that nothing was
 // sent, so it counts as refused.
-func (e *endpoint) dial(ctx context.Context, to *host) (*line, error) {
-	s := e.net.s
-	w := s.waiter()
+func (e *endpoint) dial(ctx context.Context, to *vtime.Host) (*line, error) {
+	s := e.net.Scheduler
+	w := s.Waiter()
 	l := &line{e: e, host: to}
 	var failed error
 	answered := false
-	c := e.net.dial(e.proc, to, func(_ *conn, err error) {
+	c := e.net.Dial(e.proc, to, func(_ *vtime.Conn, err error) {
 		failed, answered = err, true
-		w.resume()
+		w.Resume()
 	})
-	w.t.waitingFor(to.name, nil)
-	why := s.wait(ctx, s.now+e.limit)
+	w.Task.WaitingFor(to.Name, nil)
+	why := s.Wait(ctx, s.Now+e.limit)
 	switch {
 	case answered && failed != nil:
 		return nil, failed
 	case answered:
 		l.c = c
-		c.end[0].onBreak = l.lose
+		c.End[0].OnBreak = l.lose
 		e.open = append(e.open, l)
 		return l, nil
 	}
-	c.close(0)
-	if why == cancelled {
+	c.Close(0)
+	if why == vtime.Cancelled {
 		return nil, ctx.Err()
 	}
-	return nil, fmt.Errorf("dial %s: %w: %w", to.name, env.ErrTimeout, env.ErrRefused)
+	return nil, fmt.Errorf("dial %s: %w: %w", to.Name, env.ErrTimeout, env.ErrRefused)
 }
 
 // lose forgets a connection that the other side has closed.
@@ -142,7 +143,7 @@ func (l *line) lose() {
 // drop closes a connection that cannot be used any more.
 func (l *line) drop() {
 	if !l.broken {
-		l.c.close(0)
+		l.c.Close(0)
 		l.lose()
 	}
 }
@@ -166,32 +167,32 @@ func (l *line) do(ctx context.Context, args []string) (any, error) {
 
 // within sends one command and waits for the reply, for limit at most.
 func (l *line) within(ctx context.Context, limit time.Duration, args []string) (any, error) {
-	s := l.e.net.s
-	if s.mustRun(); ctx.Err() != nil {
+	s := l.e.net.Scheduler
+	if s.MustRun(); ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if l.broken {
-		return nil, fmt.Errorf("%s: the connection is gone: %w", l.host.name, env.ErrRefused)
+		return nil, fmt.Errorf("%s: the connection is gone: %w", l.host.Name, env.ErrRefused)
 	}
-	x := &exchange{args: args, task: s.waiter()}
-	l.c.request(x)
-	x.task.t.waitingFor(l.host.name, args)
-	until := s.now + limit
-	why := s.wait(ctx, until)
-	if p := x.task.t.program; x.ended && x.err == nil && p != nil && p.loses(x.task.t, args, x.reply) {
-		x.ended, why = false, s.wait(ctx, until)
+	x := &vtime.Exchange{Args: args, Task: s.Waiter()}
+	l.c.Request(x)
+	x.Task.Task.WaitingFor(l.host.Name, args)
+	until := s.Now + limit
+	why := s.Wait(ctx, until)
+	if p := x.Task.Task.Program; x.Ended && x.Err == nil && p != nil && p.Loses(x.Task.Task, args, x.Reply) {
+		x.Ended, why = false, s.Wait(ctx, until)
 	}
 	switch {
-	case x.ended && x.err == nil:
-		return l.understand(x.reply)
-	case x.ended:
-		return nil, fmt.Errorf("%s: %w", l.host.name, x.err)
-	case why == cancelled:
+	case x.Ended && x.Err == nil:
+		return l.understand(x.Reply)
+	case x.Ended:
+		return nil, fmt.Errorf("%s: %w", l.host.Name, x.Err)
+	case why == vtime.Cancelled:
 		l.drop()
 		return nil, ctx.Err()
 	}
 	l.drop()
-	return nil, fmt.Errorf("%s: %w", l.host.name, env.ErrTimeout)
+	return nil, fmt.Errorf("%s: %w", l.host.Name, env.ErrTimeout)
 }
 
 // understand makes an error reply an error. After READONLY the connection is
@@ -249,28 +250,19 @@ func words(args []any) []string {
 	return out
 }
 
-// waitingFor notes what the task is about to wait for.
-func (t *task) waitingFor(server string, args []string) { t.server, t.request = server, args }
+// known is what a Redis server or a Sentinel knows of one client.
+type known struct {
+	wrote int64 // replication offset after the client's last write
 
-// doing says what the task is at, for messages.
-func (t *task) doing() string {
-	var parts []string
-	if t.program != nil {
-		parts = append(parts, t.program.doing())
+	front    *resp.Session           // of a wire: the client writes bytes
+	switched func(before, now *node) // of a wire: a Sentinel tells it so
+}
+
+func knownOf(s *vtime.Session) *known {
+	k, ok := s.Known.(*known)
+	if !ok {
+		k = &known{}
+		s.Known = k
 	}
-	switch {
-	case t.server == "":
-	case t.request == nil:
-		parts = append(parts, "connecting to "+t.server)
-	default:
-		words := strings.Join(t.request, " ")
-		if len(words) > 80 {
-			words = words[:80] + "…"
-		}
-		parts = append(parts, words+" at "+t.server)
-	}
-	if parts == nil {
-		return "no operation"
-	}
-	return strings.Join(parts, ", ")
+	return k
 }

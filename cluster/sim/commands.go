@@ -6,10 +6,11 @@ import (
 
 	"github.com/lockcheck/lockcheck/cluster/sim/redis"
 	"github.com/lockcheck/lockcheck/cluster/sim/resp"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 )
 
 // serverCommands are the commands that concern a server rather than its keys.
-var serverCommands = map[string]func(n *node, from *session, args []string, reply func(any)){
+var serverCommands = map[string]func(n *node, from *vtime.Session, args []string, reply func(any)){
 	"WAIT":        (*node).wait,
 	"PSYNC":       (*node).psync,
 	"ROLE":        (*node).role,
@@ -26,8 +27,8 @@ var serverCommands = map[string]func(n *node, from *session, args []string, repl
 // whileLoading are those of them that a loading server answers.
 var whileLoading = map[string]bool{"CLUSTER": true, "ROLE": true, "INFO": true, "SUBSCRIBE": true, "UNSUBSCRIBE": true, "PUBLISH": true, reportCommand: true}
 
-// serve executes one command at this instant, on the server's own clock.
-func (n *node) serve(from *session, args []string, reply func(any)) {
+// Serve executes one command at this instant, on the server's own clock.
+func (n *node) Serve(from *vtime.Session, args []string, reply func(any)) {
 	own := serverCommands[args[0]]
 	if own == nil {
 		own = serverCommands[strings.ToUpper(args[0])]
@@ -45,9 +46,9 @@ func (n *node) serve(from *session, args []string, reply func(any)) {
 }
 
 // execute lets the keyspace do the command.
-func (n *node) execute(from *session, args []string, reply func(any)) {
+func (n *node) execute(from *vtime.Session, args []string, reply func(any)) {
 	r := n.perform(from, args)
-	if text, is := r.Reply.(string); is && r.Status && from.front != nil {
+	if text, is := r.Reply.(string); is && r.Status && knownOf(from).front != nil {
 		reply(resp.Status(text))
 		return
 	}
@@ -55,7 +56,7 @@ func (n *node) execute(from *session, args []string, reply func(any)) {
 }
 
 // executeOwn does a command if the slots of its keys are this server's.
-func (n *node) executeOwn(from *session, args []string, reply func(any)) {
+func (n *node) executeOwn(from *vtime.Session, args []string, reply func(any)) {
 	if n.member.holdsBack(args, func() { n.executeOwn(from, args, reply) }) {
 		return
 	}
@@ -66,7 +67,7 @@ func (n *node) executeOwn(from *session, args []string, reply func(any)) {
 	n.execute(from, args, reply)
 }
 
-func (n *node) clusterCommand(_ *session, args []string, reply func(any)) {
+func (n *node) clusterCommand(_ *vtime.Session, args []string, reply func(any)) {
 	switch {
 	case n.member == nil:
 		reply(redis.Error("ERR This instance has cluster support disabled"))
@@ -80,11 +81,11 @@ func (n *node) clusterCommand(_ *session, args []string, reply func(any)) {
 }
 
 // perform executes a command on the keyspace and passes on what it did.
-func (n *node) perform(from *session, args []string) redis.Result {
+func (n *node) perform(from *vtime.Session, args []string) redis.Result {
 	result := n.keys.Do(n.wall(), n.mode(), args)
 	if len(result.Effects) > 0 {
 		n.propagate(result.Effects)
-		from.wrote = n.repl.offset
+		knownOf(from).wrote = n.repl.offset
 	}
 	for _, m := range result.Published {
 		n.publish(m)
@@ -93,7 +94,7 @@ func (n *node) perform(from *session, args []string) redis.Result {
 }
 
 // role answers as ROLE does: what Sentinel and the harness look at.
-func (n *node) role(_ *session, _ []string, reply func(any)) {
+func (n *node) role(_ *vtime.Session, _ []string, reply func(any)) {
 	if n.master == nil {
 		var replicas []any
 		for _, to := range n.repl.replicas {
@@ -106,10 +107,10 @@ func (n *node) role(_ *session, _ []string, reply func(any)) {
 }
 
 // report is what Sentinel reads from INFO.
-func (n *node) report(_ *session, _ []string, reply func(any)) {
+func (n *node) report(_ *vtime.Session, _ []string, reply func(any)) {
 	r := report{master: n.master, linkUp: n.repl.synced, offset: n.repl.offset, run: n.run}
 	if n.master != nil && !r.linkUp {
-		r.linkDown = max(n.s.now-n.repl.downSince, 1)
+		r.linkDown = max(n.s.Now-n.repl.downSince, 1)
 	}
 	reply(r)
 }
@@ -120,14 +121,14 @@ func (n *node) linkState() string {
 		return "connect"
 	case n.repl.synced:
 		return "connected"
-	case n.repl.link.session == nil:
+	case n.repl.link.Session == nil:
 		return "connecting"
 	}
 	return "sync"
 }
 
 // info answers the fields of INFO that clients look at.
-func (n *node) info(_ *session, _ []string, reply func(any)) {
+func (n *node) info(_ *vtime.Session, _ []string, reply func(any)) {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\r\n", args...) }
 	line("# Server")
@@ -156,7 +157,7 @@ func (n *node) info(_ *session, _ []string, reply func(any)) {
 
 // replicaOf changes the role, as Sentinel orders it: with the change the
 // server closes the connections of its clients.
-func (n *node) replicaOf(_ *session, args []string, reply func(any)) {
+func (n *node) replicaOf(_ *vtime.Session, args []string, reply func(any)) {
 	if len(args) != 3 {
 		reply(redis.Error("ERR wrong number of arguments for 'replicaof' command"))
 		return
@@ -175,20 +176,20 @@ func (n *node) replicaOf(_ *session, args []string, reply func(any)) {
 	reply("OK")
 }
 
-func (n *node) subscribe(from *session, args []string, reply func(any)) {
+func (n *node) subscribe(from *vtime.Session, args []string, reply func(any)) {
 	for _, channel := range args[1:] {
 		n.subs = append(n.subs, subscriber{from, channel})
 	}
 	reply([]any{"subscribe", args[1], int64(len(args) - 1)})
 }
 
-func (n *node) unsubscribe(from *session, _ []string, reply func(any)) {
+func (n *node) unsubscribe(from *vtime.Session, _ []string, reply func(any)) {
 	n.drop(from)
 	reply([]any{"unsubscribe", nil, int64(0)})
 }
 
 // publishCommand corrects the number of receivers, which only the node knows.
-func (n *node) publishCommand(from *session, args []string, reply func(any)) {
+func (n *node) publishCommand(from *vtime.Session, args []string, reply func(any)) {
 	result := n.keys.Do(n.wall(), n.mode(), args)
 	if _, bad := result.Reply.(redis.Error); bad {
 		reply(result.Reply)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/cluster/sim/redis"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 )
 
 // This file is about who is master: how a Sentinel learns it, tells the
@@ -24,12 +25,12 @@ func (x *sentinel) learn(v *view, reply any) {
 		return
 	}
 	before := v.info
-	v.info, v.infoAt = now, x.s.now
+	v.info, v.infoAt = now, x.s.Now
 	if (before.master == nil) != (now.master == nil) {
-		v.roleSince = x.s.now
+		v.roleSince = x.s.Now
 	}
 	if before.master != now.master {
-		v.masterSince = x.s.now
+		v.masterSince = x.s.Now
 	}
 	if x.tilted() || v.node == x.master {
 		return
@@ -61,8 +62,8 @@ func (x *sentinel) learn(v *view, reply any) {
 // and has been following nobody or somebody else.
 func (x *sentinel) convert(v *view, wait, since time.Duration) {
 	m := x.view(x.master)
-	sane := !m.down && m.info.master == nil && x.s.now-m.infoAt < 2*infoPeriod
-	if sane && x.s.now-v.downAt > wait && x.s.now-since > wait {
+	sane := !m.down && m.info.master == nil && x.s.Now-m.infoAt < 2*infoPeriod
+	if sane && x.s.Now-v.downAt > wait && x.s.Now-since > wait {
 		v.link.ask(nil, "REPLICAOF", x.master.name, "6379")
 	}
 }
@@ -78,17 +79,17 @@ func (x *sentinel) current() *node {
 
 // greet tells another Sentinel now and then whom this one takes for master.
 func (x *sentinel) greet(o *other) {
-	if x.s.now-o.hello < helloPeriod {
+	if x.s.Now-o.hello < helloPeriod {
 		return
 	}
 	if o.link.ask(nil, "HELLO", itoa(x.epoch), itoa(x.configEpoch), x.current().name) {
-		o.hello = x.s.now
+		o.hello = x.s.Now
 	}
 }
 
 func (x *sentinel) greetSoon() {
 	for _, o := range x.others {
-		o.hello = never
+		o.hello = vtime.Never
 	}
 }
 
@@ -110,21 +111,21 @@ func (x *sentinel) switchTo(n *node) {
 	x.master = n
 	x.reset()
 	for _, fan := range x.fans {
-		if fan.switched != nil {
-			fan.switched(before, n)
+		if knownOf(fan).switched != nil {
+			knownOf(fan).switched(before, n)
 			continue
 		}
-		c := fan.c
-		c.send(0, func() {
-			if c.onPush != nil {
-				c.onPush(n.name)
+		c := fan.Conn
+		c.Send(0, func() {
+			if c.OnPush != nil {
+				c.OnPush(n.name)
 			}
 		})
 	}
 }
 
-// serve answers clients and other Sentinels.
-func (x *sentinel) serve(from *session, args []string, reply func(any)) {
+// Serve answers clients and other Sentinels.
+func (x *sentinel) Serve(from *vtime.Session, args []string, reply func(any)) {
 	name := strings.ToUpper(args[0])
 	if name == "SENTINEL" && len(args) > 1 {
 		name = strings.ToUpper(args[1])
@@ -154,8 +155,8 @@ func (x *sentinel) serve(from *session, args []string, reply func(any)) {
 	}
 }
 
-func (x *sentinel) hangup(from *session) {
-	x.fans = slices.DeleteFunc(x.fans, func(s *session) bool { return s == from })
+func (x *sentinel) Hangup(from *vtime.Session) {
+	x.fans = slices.DeleteFunc(x.fans, func(s *vtime.Session) bool { return s == from })
 }
 
 // replicas names the replicas that are well.

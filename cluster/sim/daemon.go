@@ -1,42 +1,44 @@
 package sim
 
+import "github.com/lockcheck/lockcheck/cluster/sim/vtime"
+
 import "github.com/lockcheck/lockcheck/histories"
 
 // daemon is a server's program on a machine of its own: what all kinds of
 // server have in common.
 type daemon struct {
-	s    *scheduler
-	net  *network
-	host *host
+	s    *vtime.Scheduler
+	net  *vtime.Network
+	host *vtime.Host
 	name string
-	proc *process // of now, or the last one
+	proc *vtime.Process // of now, or the last one
 }
 
 // newDaemon puts a machine into the network. Nothing runs on it yet.
 func (c *simulation) newDaemon(name string) daemon {
-	return daemon{s: c.s, net: c.net, host: c.net.add(name), name: name}
+	return daemon{s: c.s, net: c.net, host: c.net.Add(name), name: name}
 }
 
-func (d *daemon) machine() *host    { return d.host }
-func (d *daemon) process() *process { return d.proc }
-func (d *daemon) label() string     { return d.name }
-func (d *daemon) alive() bool       { return !d.proc.dead }
+func (d *daemon) machine() *vtime.Host    { return d.host }
+func (d *daemon) process() *vtime.Process { return d.proc }
+func (d *daemon) label() string           { return d.name }
+func (d *daemon) alive() bool             { return !d.proc.Dead }
 
 // rise starts the program, and the machine if it is down.
-func (d *daemon) rise(serve service) {
-	if !d.host.up {
-		d.host.up = true
-		d.host.boots++
+func (d *daemon) rise(serve vtime.Service) {
+	if !d.host.Up {
+		d.host.Up = true
+		d.host.Boots++
 	}
-	d.proc = &process{s: d.s, host: d.host, name: d.name, serve: serve}
-	d.host.proc = d.proc
+	d.proc = &vtime.Process{Scheduler: d.s, Host: d.host, Name: d.name, Serve: serve}
+	d.host.Process = d.proc
 }
 
 // fall ends the program. By "process" its machine lives on and resets the
 // connections; otherwise the machine goes with it and there is silence.
 func (d *daemon) fall(mode string) (byProcess bool) {
 	byProcess = mode == histories.ModeProcess
-	d.host.up = byProcess
-	d.net.exit(d.proc, byProcess)
+	d.host.Up = byProcess
+	d.net.Exit(d.proc, byProcess)
 	return byProcess
 }

@@ -43,7 +43,7 @@ type vote struct {
 }
 
 func (x *sentinel) enter(s state) {
-	x.failover.state, x.failover.changed = s, x.s.now
+	x.failover.state, x.failover.changed = s, x.s.Now
 }
 
 // objectivelyDown: enough Sentinels find the master down.
@@ -62,12 +62,12 @@ func (x *sentinel) objectivelyDown() bool {
 
 func (x *sentinel) shouldFailOver() bool {
 	f := &x.failover
-	return x.objectivelyDown() && f.state == idle && x.s.now-f.started >= 2*failoverTimeout
+	return x.objectivelyDown() && f.state == idle && x.s.Now-f.started >= 2*failoverTimeout
 }
 
 func (x *sentinel) startFailover() {
 	x.epoch++
-	x.failover = failover{epoch: x.epoch, started: x.s.now + x.desync()}
+	x.failover = failover{epoch: x.epoch, started: x.s.Now + x.desync()}
 	x.enter(waitStart)
 }
 
@@ -79,10 +79,10 @@ func (x *sentinel) desync() time.Duration {
 // their votes if this one has begun a failover.
 func (x *sentinel) askOthers(now bool) {
 	for _, o := range x.others {
-		if x.s.now-o.asked > 5*askPeriod {
+		if x.s.Now-o.asked > 5*askPeriod {
 			o.down, o.vote = false, vote{}
 		}
-		if !x.view(x.master).down || !now && x.s.now-o.asked < askPeriod {
+		if !x.view(x.master).down || !now && x.s.Now-o.asked < askPeriod {
 			continue
 		}
 		candidate := ""
@@ -101,7 +101,7 @@ type opinion struct {
 
 func (x *sentinel) hear(o *other, reply any) {
 	if answer, ok := reply.(opinion); ok {
-		o.asked, o.down = x.s.now, answer.down
+		o.asked, o.down = x.s.Now, answer.down
 		if answer.vote.leader != "" {
 			o.vote = answer.vote
 		}
@@ -123,7 +123,7 @@ func (x *sentinel) cast(candidate string, epoch int64) vote {
 	if x.vote.epoch < epoch && x.epoch <= epoch {
 		x.vote = vote{candidate, x.epoch}
 		if candidate != x.name {
-			x.failover.started = x.s.now + x.desync()
+			x.failover.started = x.s.Now + x.desync()
 		}
 	}
 	return x.vote
@@ -149,11 +149,11 @@ func (x *sentinel) elected() bool {
 // advance takes the failover one step further, if it can.
 func (x *sentinel) advance() {
 	f := &x.failover
-	late := x.s.now-f.changed > failoverTimeout
+	late := x.s.Now-f.changed > failoverTimeout
 	switch f.state {
 	case waitStart:
 		if !f.forced && !x.elected() {
-			if x.s.now-f.started > min(electionTimeout, failoverTimeout) {
+			if x.s.Now-f.started > min(electionTimeout, failoverTimeout) {
 				x.abort()
 			}
 			return
@@ -195,13 +195,13 @@ func (x *sentinel) choose() *view {
 	master := x.view(x.master)
 	infoValid, linkDown := 3*infoPeriod, 10*x.downAfter
 	if master.down {
-		infoValid, linkDown = 5*pingPeriod, linkDown+x.s.now-master.downAt
+		infoValid, linkDown = 5*pingPeriod, linkDown+x.s.Now-master.downAt
 	}
 	var good []*view
 	for _, v := range x.views {
 		switch {
 		case v == master, v.down, !v.link.up, v.info.master == nil:
-		case x.s.now-v.heard > 5*pingPeriod, x.s.now-v.infoAt > infoValid, v.info.linkDown > linkDown:
+		case x.s.Now-v.heard > 5*pingPeriod, x.s.Now-v.infoAt > infoValid, v.info.linkDown > linkDown:
 		default:
 			good = append(good, v)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/cluster/inject"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 )
 
 // Skew implements inject.Clocks. The look compares the clocks with what they
@@ -16,17 +17,17 @@ func (b backend) Skew(ctx context.Context, ts inject.Targets, jump time.Duration
 	targets := b.find(ts)
 	var was, before []time.Duration
 	for _, t := range targets {
-		was = append(was, t.machine().wall.ahead(b.s.now))
+		was = append(was, t.machine().Wall.Ahead(b.s.Now))
 	}
 	b.act(func() {
 		for _, t := range targets {
-			t.machine().wall.skew(b.s.now, jump, drift)
+			t.machine().Wall.Skew(b.s.Now, jump, drift)
 		}
 	})
 	for _, t := range targets {
 		before = append(before, b.ahead(ctx, t))
 	}
-	if drift != 0 && b.s.sleep(ctx, watch) != nil {
+	if drift != 0 && b.s.Sleep(ctx, watch) != nil {
 		return "", nil
 	}
 	return each(targets, func(i int, t target) string {
@@ -44,7 +45,7 @@ func (b backend) Skew(ctx context.Context, ts inject.Targets, jump time.Duration
 // ahead reads a clock: a server's by TIME, a worker's on its machine.
 func (c *simulation) ahead(ctx context.Context, t target) time.Duration {
 	if n, ok := t.(*node); ok {
-		asked := c.s.now
+		asked := c.s.Now
 		reply, err := c.ask(ctx, n.host, "TIME")
 		parts, ok := reply.([]any)
 		if err != nil || !ok || len(parts) != 2 {
@@ -52,15 +53,15 @@ func (c *simulation) ahead(ctx context.Context, t target) time.Duration {
 		}
 		seconds, _ := strconv.ParseInt(parts[0].(string), 10, 64)
 		micros, _ := strconv.ParseInt(parts[1].(string), 10, 64)
-		return time.Unix(seconds, micros*1000).Sub(epoch.Add((asked + c.s.now) / 2))
+		return time.Unix(seconds, micros*1000).Sub(vtime.Epoch.Add((asked + c.s.Now) / 2))
 	}
-	return t.machine().wall.ahead(c.s.now)
+	return t.machine().Wall.Ahead(c.s.Now)
 }
 
 // skewedClocks counts the clocks that are wrong.
 func (c *simulation) skewedClocks() (n int) {
-	for _, h := range c.net.hosts {
-		if h.wall != (wall{}) {
+	for _, h := range c.net.Hosts {
+		if h.Wall != (vtime.Wall{}) {
 			n++
 		}
 	}

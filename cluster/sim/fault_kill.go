@@ -8,6 +8,7 @@ import (
 
 	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/cluster/inject"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 )
 
 // Killing and starting, and the killing of connections.
@@ -37,15 +38,15 @@ func (b backend) Kill(ctx context.Context, ts inject.Targets, mode string) (stri
 // dead tells which targets are.
 func dead(targets []target) (dead []bool) {
 	for _, t := range targets {
-		dead = append(dead, t.process().dead)
+		dead = append(dead, t.process().Dead)
 	}
 	return dead
 }
 
 // endHome kills the process of some workers. Its machine lives on.
 func (c *simulation) endHome(t target) {
-	if p := t.process(); !p.dead {
-		c.net.exit(p, true)
+	if p := t.process(); !p.Dead {
+		c.net.Exit(p, true)
 	}
 }
 
@@ -55,7 +56,7 @@ func (c *simulation) gone(ctx context.Context, t target) string {
 		if err := c.ping(ctx, t.machine()); err != nil {
 			return "does not answer PING (" + why(err) + ")"
 		}
-	} else if t.process().dead {
+	} else if t.process().Dead {
 		return "has no process any more"
 	}
 	return ""
@@ -73,14 +74,14 @@ func (b backend) Start(ctx context.Context, ts inject.Targets, empty bool) (stri
 					t.boot(empty)
 				}
 			case *home:
-				if t.proc.dead {
+				if t.proc.Dead {
 					b.launch(t)
 				}
 			}
 		}
 	})
 	return each(targets, func(i int, t target) string {
-		if !was[i] || t.process().dead {
+		if !was[i] || t.process().Dead {
 			return ""
 		}
 		if _, isServer := t.(server); isServer && b.ping(ctx, t.machine()) != nil {
@@ -101,10 +102,10 @@ func (b backend) HangUp(_ context.Context, servers, of inject.Targets) (string, 
 	var closed []string // by those that had one
 	b.act(func() {
 		for _, t := range targets {
-			if t.process().dead {
+			if t.process().Dead {
 				continue
 			}
-			n := t.(clientDropper).dropClients(func(client *host) bool {
+			n := t.(clientDropper).dropClients(func(client *vtime.Host) bool {
 				return of == nil || slices.ContainsFunc(clients, func(t target) bool { return t.machine() == client })
 			})
 			if n > 0 {
@@ -118,5 +119,5 @@ func (b backend) HangUp(_ context.Context, servers, of inject.Targets) (string, 
 // clientDropper is a server that can close the connections of some clients, and
 // counts them.
 type clientDropper interface {
-	dropClients(of func(*host) bool) int
+	dropClients(of func(*vtime.Host) bool) int
 }

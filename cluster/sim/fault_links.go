@@ -6,10 +6,11 @@ import (
 	"strings"
 
 	"github.com/lockcheck/lockcheck/cluster/inject"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 )
 
 // path is one direction between two machines.
-type path [2]*host
+type path [2]*vtime.Host
 
 func (c *simulation) paths(links []inject.Link) (paths []path) {
 	for _, l := range links {
@@ -23,7 +24,7 @@ func (b backend) Cut(ctx context.Context, links []inject.Link) (string, error) {
 	paths := b.paths(links)
 	b.act(func() {
 		for _, p := range paths {
-			b.net.cut(p[0], p[1])
+			b.net.Cut(p[0], p[1])
 		}
 	})
 	if sent, arrived := b.reach(ctx, paths, 1); sent > 0 && arrived == 0 {
@@ -37,7 +38,7 @@ func (b backend) Lose(ctx context.Context, links []inject.Link, share float64) (
 	paths := b.paths(links)
 	b.act(func() {
 		for _, p := range paths {
-			b.net.link(p[0], p[1]).loss = share
+			b.net.Link(p[0], p[1]).Loss = share
 		}
 	})
 	if sent, arrived := b.reach(ctx, paths, 20); arrived < sent {
@@ -52,7 +53,7 @@ func (b backend) Mend(ctx context.Context, links []inject.Link) (string, error) 
 	hurt := len(b.hurtPaths()) > 0
 	b.act(func() {
 		for _, p := range paths {
-			b.net.mend(b.net.link(p[0], p[1]))
+			b.net.Mend(b.net.Link(p[0], p[1]))
 		}
 	})
 	if !hurt {
@@ -80,15 +81,15 @@ func (b backend) HealAll(ctx context.Context) (string, error) {
 // healAll opens links, sets clocks right, lets what is periodic go on and forgets
 // about steps. What was killed or paused stays so.
 func (c *simulation) healAll() {
-	for _, row := range c.net.links {
+	for _, row := range c.net.Links {
 		for _, l := range row {
-			c.net.mend(l)
+			c.net.Mend(l)
 		}
 	}
-	for _, host := range c.net.hosts {
-		host.wall.right()
-		if p := host.proc; p != nil && p.frozen() && !p.paused {
-			p.resume()
+	for _, host := range c.net.Hosts {
+		host.Wall.Right()
+		if p := host.Process; p != nil && p.Frozen() && !p.Paused {
+			p.Resume()
 		}
 	}
 	c.ambushes = nil
@@ -96,9 +97,9 @@ func (c *simulation) healAll() {
 
 // hurtPaths are those that are cut or lose packets.
 func (c *simulation) hurtPaths() (hurt []path) {
-	for _, from := range c.net.hosts {
-		for _, to := range c.net.hosts {
-			if l := c.net.link(from, to); l.cut || l.loss > 0 {
+	for _, from := range c.net.Hosts {
+		for _, to := range c.net.Hosts {
+			if l := c.net.Link(from, to); l.Cut || l.Loss > 0 {
 				hurt = append(hurt, path{from, to})
 			}
 		}
@@ -119,10 +120,10 @@ func (c *simulation) reach(ctx context.Context, paths []path, each int) (sent, a
 	for _, p := range paths {
 		for range each {
 			sent++
-			c.net.probe(p[0], p[1], func() { arrived++ })
+			c.net.Probe(p[0], p[1], func() { arrived++ })
 		}
 	}
-	if c.s.sleep(ctx, lookTime) != nil {
+	if c.s.Sleep(ctx, lookTime) != nil {
 		return sent, sent
 	}
 	return sent, arrived

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/lockcheck/lockcheck/cluster/inject"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 	"github.com/lockcheck/lockcheck/histories"
 )
 
@@ -12,7 +13,7 @@ func (b backend) Pause(ctx context.Context, ts inject.Targets) (string, error) {
 	targets := b.find(ts)
 	b.act(func() {
 		for _, t := range targets {
-			t.process().pause()
+			t.process().Pause()
 		}
 	})
 	return each(targets, func(_ int, t target) string { return b.paused(ctx, t) }), nil
@@ -20,7 +21,7 @@ func (b backend) Pause(ctx context.Context, ts inject.Targets) (string, error) {
 
 // paused looks whether a target stands still.
 func (c *simulation) paused(ctx context.Context, t target) string {
-	if p := t.process(); !p.paused || p.dead {
+	if p := t.process(); !p.Paused || p.Dead {
 		return ""
 	}
 	if _, isServer := t.(server); !isServer {
@@ -37,15 +38,15 @@ func (b backend) Resume(ctx context.Context, ts inject.Targets) (string, error) 
 	targets := b.find(ts)
 	var frozen []bool
 	for _, t := range targets {
-		frozen = append(frozen, t.process().frozen())
+		frozen = append(frozen, t.process().Frozen())
 	}
 	b.act(func() {
 		for _, t := range targets {
-			t.process().resume()
+			t.process().Resume()
 		}
 	})
 	return each(targets, func(i int, t target) string {
-		if !frozen[i] || t.process().frozen() {
+		if !frozen[i] || t.process().Frozen() {
 			return ""
 		}
 		if _, isServer := t.(server); isServer && b.ping(ctx, t.machine()) != nil {
@@ -58,11 +59,11 @@ func (b backend) Resume(ctx context.Context, ts inject.Targets) (string, error) 
 // PausePart implements inject.PartFreezer.
 func (b backend) PausePart(_ context.Context, workers []int, part string) (string, error) {
 	b.act(func() { b.setParts(workers, part, true) })
-	return b.eachProgram(workers, func(p *program) string {
+	return b.eachProgram(workers, func(p *vtime.Program) string {
 		switch {
-		case part == histories.StepRenewal && p.renewalsPaused:
+		case part == histories.StepRenewal && p.RenewalsPaused:
 			return "does nothing periodically"
-		case part == histories.StepWork && p.workPaused:
+		case part == histories.StepWork && p.WorkPaused:
 			return "does nothing but periodically"
 		}
 		return ""
@@ -71,14 +72,14 @@ func (b backend) PausePart(_ context.Context, workers []int, part string) (strin
 
 // ResumePart implements inject.PartFreezer.
 func (b backend) ResumePart(_ context.Context, workers []int, part string) (string, error) {
-	was := map[*program]bool{}
+	was := map[*vtime.Program]bool{}
 	for _, n := range workers {
 		p := b.workers[n].program
-		was[p] = p.stands(part)
+		was[p] = p.Stands(part)
 	}
 	b.act(func() { b.setParts(workers, part, false) })
-	return b.eachProgram(workers, func(p *program) string {
-		if !was[p] || p.stands(part) {
+	return b.eachProgram(workers, func(p *vtime.Program) string {
+		if !was[p] || p.Stands(part) {
 			return ""
 		}
 		return "goes on"
@@ -89,20 +90,15 @@ func (c *simulation) setParts(workers []int, part string, still bool) {
 	for _, n := range workers {
 		w := c.workers[n]
 		if part == histories.StepRenewal {
-			w.program.renewalsPaused = still
+			w.program.RenewalsPaused = still
 		} else {
-			w.program.workPaused = still
+			w.program.WorkPaused = still
 		}
-		w.home.proc.release()
+		w.home.proc.Release()
 	}
 }
 
-// stands reports whether a part of the program stands still.
-func (p *program) stands(part string) bool {
-	return part == histories.StepRenewal && p.renewalsPaused || part == histories.StepWork && p.workPaused
-}
-
-func (c *simulation) eachProgram(workers []int, say func(*program) string) string {
+func (c *simulation) eachProgram(workers []int, say func(*vtime.Program) string) string {
 	var targets []target
 	for _, n := range workers {
 		targets = append(targets, worksAt{c.workers[n].home, c.workers[n].name})

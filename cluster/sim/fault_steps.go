@@ -9,6 +9,7 @@ import (
 	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/cluster/inject"
 	"github.com/lockcheck/lockcheck/cluster/sim/redis"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 	"github.com/lockcheck/lockcheck/histories"
 )
 
@@ -59,8 +60,8 @@ func (c *simulation) aftermath(ctx context.Context, a *ambush) string {
 // step is where a fault can strike a worker between two commands.
 func (w *worker) step(ctx context.Context, name string) error {
 	c := w.c
-	c.s.mustRun()
-	c.s.count()
+	c.s.MustRun()
+	c.s.Count()
 	for _, a := range slices.Clone(c.ambushes) {
 		if a.F == histories.Loss || a.Step != name || !a.waitsFor(w) {
 			continue
@@ -79,21 +80,21 @@ func (w *worker) struck(ctx context.Context, a *ambush) error {
 	switch a.F {
 	case histories.Delay:
 		c.wakeReady()
-		return c.s.sleep(ctx, a.Delay)
+		return c.s.Sleep(ctx, a.Delay)
 	case histories.Crash:
-		c.net.exit(w.home.proc, true)
+		c.net.Exit(w.home.proc, true)
 		c.record(inject.Crashed(c.Now(), inject.Process(w.home.numbers()), a.Step))
 	case histories.Pause:
-		w.home.proc.pause()
+		w.home.proc.Pause()
 	}
 	c.wakeReady()
-	c.s.giveWay() // for ever, or until the process is resumed
+	c.s.GiveWay() // for ever, or until the process is resumed
 	return nil
 }
 
 // loses reports whether the reply that a task has got gets lost on its way, by
 // a fault that lies in wait for an operation of this kind.
-func (w *worker) loses(t *task, args []string, reply any) bool {
+func (w *worker) loses(t *vtime.Task, args []string, reply any) bool {
 	if _, isError := reply.(redis.Error); isError {
 		return false
 	}

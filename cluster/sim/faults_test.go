@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
@@ -122,7 +123,7 @@ func TestTimedOutRequestLandsLateOrNever(t *testing.T) {
 				t.Errorf("it passed the cut: %v", got)
 			}
 			r.inject(ctx, histories.Fault{F: histories.Heal})
-			r.sleep(ctx, maxBackoff+10*time.Millisecond)
+			r.sleep(ctx, vtime.MaxBackoff+10*time.Millisecond)
 			landed[r.must(ctx, r.at("redis-1"), "GET", "late")]++
 		})
 		if diff := cmp.Diff([]string{"0 timeout"}, r.notes()); diff != "" {

@@ -6,39 +6,41 @@ import (
 	"slices"
 
 	"github.com/lockcheck/lockcheck/workload/env"
+
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 )
 
 // guide finds the master, or a replica, by asking Sentinels, as a client
 // library does for each new connection. It keeps to the Sentinel that
 // answered last, and only that one tells it of a switch.
 type guide struct {
-	net       *network
+	net       *vtime.Network
 	nodes     map[string]*node
 	sentinels []*endpoint
 }
 
 // followed makes an endpoint that follows the master.
-func (c *simulation) followed(p *process) *endpoint {
+func (c *simulation) followed(p *vtime.Process) *endpoint {
 	e := c.endpoint(p, nil)
 	g := c.guide(p)
-	e.locate = func(ctx context.Context) (*host, error) { return g.master(ctx, e.left) }
+	e.locate = func(ctx context.Context) (*vtime.Host, error) { return g.master(ctx, e.left) }
 	return e
 }
 
 // replicaOf makes an endpoint for the i-th replica.
-func (c *simulation) replica(p *process, i int) *endpoint {
+func (c *simulation) replica(p *vtime.Process, i int) *endpoint {
 	e := c.endpoint(p, nil)
 	g := c.guide(p)
-	e.locate = func(ctx context.Context) (*host, error) { return g.replica(ctx, i) }
+	e.locate = func(ctx context.Context) (*vtime.Host, error) { return g.replica(ctx, i) }
 	return e
 }
 
-func (c *simulation) guide(p *process) *guide {
+func (c *simulation) guide(p *vtime.Process) *guide {
 	g := &guide{net: c.net, nodes: c.site.byName}
 	for _, x := range c.site.sentinels {
-		g.sentinels = append(g.sentinels, c.net.endpoint(p, c.o.CallTimeout/3, x.host))
+		g.sentinels = append(g.sentinels, newEndpoint(c.net, p, c.o.CallTimeout/3, x.host))
 	}
-	c.net.rand.Shuffle(len(g.sentinels), func(i, j int) {
+	c.net.Rand.Shuffle(len(g.sentinels), func(i, j int) {
 		g.sentinels[i], g.sentinels[j] = g.sentinels[j], g.sentinels[i]
 	})
 	return g
@@ -46,7 +48,7 @@ func (c *simulation) guide(p *process) *guide {
 
 // master asks who is master; switched is called when the Sentinel says that
 // it changed.
-func (g *guide) master(ctx context.Context, switched func(master string)) (*host, error) {
+func (g *guide) master(ctx context.Context, switched func(master string)) (*vtime.Host, error) {
 	reply, err := g.ask(ctx, switched, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "lockcheck")
 	if err != nil {
 		return nil, err
@@ -54,7 +56,7 @@ func (g *guide) master(ctx context.Context, switched func(master string)) (*host
 	return g.nodes[reply[0].(string)].host, nil
 }
 
-func (g *guide) replica(ctx context.Context, i int) (*host, error) {
+func (g *guide) replica(ctx context.Context, i int) (*vtime.Host, error) {
 	reply, err := g.ask(ctx, nil, "SENTINEL", "REPLICAS", "lockcheck")
 	if err != nil {
 		return nil, err
@@ -71,7 +73,7 @@ func (g *guide) ask(ctx context.Context, switched func(string), args ...string) 
 		var reply any
 		err := e.with(ctx, func(l *line) (err error) {
 			if switched != nil {
-				l.c.onPush = switched
+				l.c.OnPush = switched
 			}
 			reply, err = l.do(ctx, args)
 			return err
@@ -90,11 +92,11 @@ func (g *guide) ask(ctx context.Context, switched func(string), args ...string) 
 // left closes the connections to every server but the new master.
 func (e *endpoint) left(master string) {
 	for _, l := range slices.Clone(e.open) {
-		if l.host.name != master && !l.broken {
-			waiting := l.c.pending
+		if l.host.Name != master && !l.broken {
+			waiting := l.c.Pending
 			l.drop()
 			for _, x := range waiting {
-				x.end(env.ErrReset)
+				x.End(env.ErrReset)
 			}
 		}
 	}

@@ -1,13 +1,15 @@
 package sim
 
+import "github.com/lockcheck/lockcheck/cluster/sim/vtime"
+
 // tell sends something to a peer's process, if there is a connection.
 func (m *member) tell(p *peer, f func(to *member)) bool {
 	if !p.link.up {
 		return false
 	}
 	c := p.link.c
-	c.send(1, func() {
-		if n, ok := c.end[1].proc.serve.(*node); ok && n.member != nil {
+	c.Send(1, func() {
+		if n, ok := c.End[1].Process.Serve.(*node); ok && n.member != nil {
 			f(n.member)
 		}
 	})
@@ -39,8 +41,8 @@ func (m *member) greet(p *peer) bool {
 	return m.tell(p, func(to *member) {
 		to.hear(g)
 		answer := to.news()
-		c.send(0, func() {
-			p.pinged, p.pong, p.suspect = never, m.n.s.now, false
+		c.Send(0, func() {
+			p.pinged, p.pong, p.suspect = vtime.Never, m.n.s.Now, false
 			m.pardon(p)
 			m.hear(answer)
 		})
@@ -63,7 +65,7 @@ func (m *member) hear(g gossip) {
 	}
 	for _, n := range append(g.suspect, g.failed...) {
 		if p := m.peer(n); p != nil {
-			p.reports[g.from] = m.n.s.now
+			p.reports[g.from] = m.n.s.Now
 		}
 	}
 }
@@ -77,7 +79,7 @@ func (m *member) takeOver(i int, now claim) {
 	case now.node == m.n:
 	case before == m.n, m.n.master == before:
 		m.n.follow(now.node)
-		m.election = election{at: never}
+		m.election = election{at: vtime.Never}
 		m.release()
 	}
 }
@@ -92,7 +94,7 @@ func (m *member) condemn(p *peer) {
 		count++
 	}
 	for _, o := range m.owners {
-		if at, ok := p.reports[o.node]; ok && m.n.s.now-at < 2*m.timeout {
+		if at, ok := p.reports[o.node]; ok && m.n.s.Now-at < 2*m.timeout {
 			count++
 		}
 	}
@@ -110,14 +112,14 @@ func (m *member) condemn(p *peer) {
 
 func (m *member) fail(p *peer) {
 	if !p.failed {
-		p.failed, p.since = true, m.n.s.now
+		p.failed, p.since = true, m.n.s.Now
 	}
 }
 
 // pardon takes a failure back when the peer answers again: of a master with
 // slots only after a while, for it may be about to lose them.
 func (m *member) pardon(p *peer) {
-	if p.failed && (m.shard(p.node) < 0 || m.n.s.now-p.since > 2*m.timeout) {
+	if p.failed && (m.shard(p.node) < 0 || m.n.s.Now-p.since > 2*m.timeout) {
 		p.failed = false
 	}
 }

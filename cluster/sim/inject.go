@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/cluster/inject"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 	"github.com/lockcheck/lockcheck/histories"
 )
 
@@ -34,7 +35,7 @@ var _ interface {
 
 // Inject does a fault and looks whether it took effect.
 func (c *simulation) Inject(ctx context.Context, f histories.Fault) (cluster.Effect, error) {
-	c.s.mustRun()
+	c.s.MustRun()
 	return c.injector.Inject(ctx, f)
 }
 
@@ -47,8 +48,8 @@ func (c *simulation) act(harm func()) {
 
 // target is a machine with a server, a Sentinel, or workers.
 type target interface {
-	machine() *host
-	process() *process
+	machine() *vtime.Host
+	process() *vtime.Process
 	label() string // of workers, the name of their machine
 }
 
@@ -68,9 +69,9 @@ var (
 	_ target = (*home)(nil)
 )
 
-func (h *home) machine() *host    { return h.host }
-func (h *home) process() *process { return h.proc }
-func (h *home) label() string     { return h.host.name }
+func (h *home) machine() *vtime.Host    { return h.host }
+func (h *home) process() *vtime.Process { return h.proc }
+func (h *home) label() string           { return h.host.Name }
 
 // find finds targets by their names.
 func (c *simulation) find(ts inject.Targets) (found []target) {
@@ -104,29 +105,29 @@ func each(targets []target, say func(i int, t target) string) string {
 
 // Heal undoes every fault. Killed workers stay dead.
 func (c *simulation) Heal(context.Context) error {
-	c.s.mustRun()
+	c.s.MustRun()
 	c.healAll()
 	for _, s := range c.site.servers {
-		s.process().resume()
+		s.process().Resume()
 		if !s.alive() {
 			s.boot(false)
 		}
 	}
 	for _, h := range c.homes {
-		h.proc.resume()
+		h.proc.Resume()
 	}
 	return nil
 }
 
 // Healthy waits until every server answers and replication is in order.
 func (c *simulation) Healthy(ctx context.Context, limit time.Duration) error {
-	until := c.s.now + limit
+	until := c.s.Now + limit
 	for {
 		wrong := c.wrong(ctx)
-		if wrong == nil || c.s.now >= until {
+		if wrong == nil || c.s.Now >= until {
 			return wrong
 		}
-		if err := c.s.sleep(ctx, 100*time.Millisecond); err != nil {
+		if err := c.s.Sleep(ctx, 100*time.Millisecond); err != nil {
 			return fmt.Errorf("%w: %w", err, wrong)
 		}
 	}

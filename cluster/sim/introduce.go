@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/cluster/sim/preload"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 	"github.com/lockcheck/lockcheck/protocol"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
@@ -29,7 +30,7 @@ func Introduce(ctx context.Context, command []string, top env.Topology, h protoc
 	if err != nil {
 		return protocol.Ready{}, err
 	}
-	now := preload.Clock{Mono: boot, Wall: epoch}
+	now := preload.Clock{Mono: boot, Wall: vtime.Epoch}
 	p, err := preload.Start(library, preload.Options{Command: command, Clock: now, Limit: holdLimit, PID: firstPID})
 	if err != nil {
 		return protocol.Ready{}, err
@@ -63,7 +64,7 @@ func introduced(p *preload.Process, s *protocol.Session, now preload.Clock) (pro
 		}
 		switch {
 		case r.Until != preload.Forever:
-			now = preload.Clock{Mono: r.Until, Wall: epoch.Add(r.Until - boot)}
+			now = preload.Clock{Mono: r.Until, Wall: vtime.Epoch.Add(r.Until - boot)}
 		case len(r.Dials) == 0:
 			return protocol.Ready{}, fmt.Errorf("the program waits for something, and has not said that it is ready%s", p.LastWords())
 		}

@@ -6,11 +6,13 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/workload/env"
+
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 )
 
 // local is the memory that the workers of one process share.
 type local struct {
-	s      *scheduler
+	s      *vtime.Scheduler
 	queues map[string]*queueName
 	sums   map[string]int64
 }
@@ -24,13 +26,13 @@ type queueName struct {
 }
 
 type entrant struct {
-	w  waiter
+	w  vtime.Waiter
 	in bool
 }
 
 // Enter waits for its turn.
 func (l *local) Enter(ctx context.Context, name string, limit time.Duration) (func(), bool, error) {
-	l.s.count()
+	l.s.Count()
 	if l.queues == nil {
 		l.queues = map[string]*queueName{}
 	}
@@ -43,14 +45,14 @@ func (l *local) Enter(ctx context.Context, name string, limit time.Duration) (fu
 		q.taken = true
 		return l.leave(q), true, nil
 	}
-	e := &entrant{w: l.s.waiter()}
+	e := &entrant{w: l.s.Waiter()}
 	q.line = append(q.line, e)
-	why := l.s.wait(ctx, l.s.now+limit)
+	why := l.s.Wait(ctx, l.s.Now+limit)
 	if e.in {
 		return l.leave(q), true, nil
 	}
 	q.line = slices.DeleteFunc(q.line, func(o *entrant) bool { return o == e })
-	if why == cancelled {
+	if why == vtime.Cancelled {
 		return nil, false, ctx.Err()
 	}
 	return nil, false, nil
@@ -60,16 +62,16 @@ func (l *local) Enter(ctx context.Context, name string, limit time.Duration) (fu
 func (l *local) leave(q *queueName) func() {
 	left := false
 	return func() {
-		if left || l.s.current == nil || l.s.current.dead {
+		if left || l.s.Current == nil || l.s.Current.Dead {
 			return
 		}
 		left, q.taken = true, false
 		for len(q.line) > 0 && !q.taken {
 			next := q.line[0]
 			q.line = q.line[1:]
-			if !next.w.t.dead {
+			if !next.w.Task.Dead {
 				next.in, q.taken = true, true
-				next.w.wake()
+				next.w.Wake()
 			}
 		}
 	}
@@ -77,7 +79,7 @@ func (l *local) leave(q *queueName) func() {
 
 // Add adds delta to a number.
 func (l *local) Add(name string, delta int64) int64 {
-	l.s.count()
+	l.s.Count()
 	if l.sums == nil {
 		l.sums = map[string]int64{}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/cluster/sim/redis"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 )
 
 // member is what makes a server part of a Redis Cluster: it follows
@@ -66,19 +67,19 @@ const (
 
 // started begins membership of a process that has just started.
 func (m *member) started(everyone []*node) {
-	now := m.n.s.now
-	m.peers, m.election, m.stall = nil, election{at: never}, stall{}
+	now := m.n.s.Now
+	m.peers, m.election, m.stall = nil, election{at: vtime.Never}, stall{}
 	m.isDown, m.okSince = now >= 0, now+writableDelay
 	for i := range m.votedAt {
-		m.votedAt[i] = never
+		m.votedAt[i] = vtime.Never
 	}
 	for _, o := range everyone {
 		if o != m.n {
-			m.peers = append(m.peers, &peer{node: o, link: m.n.net.caller(m.n.proc, o.host), pinged: never,
-				pong: now - m.n.net.phase(m.timeout/2), reports: map[*node]time.Duration{}})
+			m.peers = append(m.peers, &peer{node: o, link: newCaller(m.n.net, m.n.proc, o.host), pinged: vtime.Never,
+				pong: now - m.n.net.Phase(m.timeout/2), reports: map[*node]time.Duration{}})
 		}
 	}
-	m.n.s.every(memberTick, m.n.net.phase(memberTick), m.n.proc, m.tick)
+	m.n.s.Every(memberTick, m.n.net.Phase(memberTick), m.n.proc, m.tick)
 }
 
 func (m *member) peer(n *node) *peer {
@@ -105,20 +106,20 @@ func (m *member) shard(n *node) int {
 
 // tick is what a member does ten times a second.
 func (m *member) tick() {
-	now := m.n.s.now
+	now := m.n.s.Now
 	for _, p := range m.peers {
 		p.link.ensure()
-		if p.pinged == never && now-p.pong > m.timeout/2 && m.greet(p) {
+		if p.pinged == vtime.Never && now-p.pong > m.timeout/2 && m.greet(p) {
 			p.pinged = now
 		}
-		silent := p.pinged != never && now-p.pinged > m.timeout
-		if p.pinged == never && !p.link.up {
+		silent := p.pinged != vtime.Never && now-p.pinged > m.timeout
+		if p.pinged == vtime.Never && !p.link.up {
 			silent = now-p.pong > m.timeout+m.timeout/2
 		}
 		p.suspect = p.suspect || silent
 		if silent && p.link.up && now-p.pinged > m.timeout/2 && now-p.link.since > m.timeout {
 			p.link.close()
-			p.pinged = never
+			p.pinged = vtime.Never
 		}
 		m.condemn(p)
 	}
@@ -138,7 +139,7 @@ func (m *member) updateState() {
 		}
 		covered = covered && (p == nil || !p.failed)
 	}
-	now := m.n.s.now
+	now := m.n.s.Now
 	if !covered || reachable < majority {
 		m.isDown = true
 		m.okSince = now + min(max(m.timeout, 500*time.Millisecond), 5*time.Second)

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/histories"
+
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 )
 
 func TestWhenTCPSendsAgain(t *testing.T) {
@@ -21,7 +23,7 @@ func TestWhenTCPSendsAgain(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := nextTry(tt.sent, tt.now); got != tt.want {
+			if got := vtime.NextTry(tt.sent, tt.now); got != tt.want {
 				t.Errorf("at %v", got)
 			}
 		})
@@ -56,7 +58,7 @@ func TestServersDialAgainNotMoreThanOnceASecond(t *testing.T) {
 	r.direct(func(ctx context.Context) {
 		to := r.site.redis[1]
 		to.kill("process")
-		l := r.net.caller(r.simulation.director, to.host)
+		l := newCaller(r.net, r.simulation.director, to.host)
 		tries := map[time.Duration]bool{}
 		for range 25 {
 			l.ensure()

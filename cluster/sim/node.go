@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/cluster/sim/redis"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 )
 
 // node is one Redis server: a keyspace in a process on a host, and what
@@ -35,7 +36,7 @@ type node struct {
 }
 
 type subscriber struct {
-	session *session
+	session *vtime.Session
 	channel string
 }
 
@@ -52,12 +53,12 @@ func (n *node) boot(empty bool) {
 		n.disk.wipe()
 	}
 	n.keys = n.disk.load()
-	n.run = fmt.Sprintf("%016x", n.net.rand.Uint64())
-	n.repl = replication{id: n.newReplID(), downSince: n.s.now}
-	if n.s.now > 0 {
+	n.run = fmt.Sprintf("%016x", n.net.Rand.Uint64())
+	n.repl = replication{id: n.newReplID(), downSince: n.s.Now}
+	if n.s.Now > 0 {
 		n.loading = true
 		wait := loadTime + time.Duration(n.keys.Len())*loadPerKey
-		n.s.after(wait, n.proc, func() { n.loading = false })
+		n.s.After(wait, n.proc, func() { n.loading = false })
 	}
 	if n.master != nil {
 		n.connect()
@@ -65,17 +66,17 @@ func (n *node) boot(empty bool) {
 	if n.member != nil {
 		n.member.started(n.cluster)
 	}
-	n.s.every(replicationTick, n.net.phase(replicationTick), n.proc, n.replicationCron)
+	n.s.Every(replicationTick, n.net.Phase(replicationTick), n.proc, n.replicationCron)
 }
 
 // kill ends the server: its memory is gone.
 func (n *node) kill(mode string) {
 	byProcess := n.fall(mode)
-	n.disk.crash(byProcess, n.s.now)
+	n.disk.crash(byProcess, n.s.Now)
 	n.keys, n.subs, n.repl = nil, nil, replication{}
 }
 
-func (n *node) wall() time.Time { return n.host.wall.at(n.s.now) }
+func (n *node) wall() time.Time { return n.host.Wall.At(n.s.Now) }
 
 func (n *node) mode() redis.Mode {
 	switch {
@@ -87,14 +88,14 @@ func (n *node) mode() redis.Mode {
 	return redis.Master
 }
 
-// hangup forgets a client that has gone.
-func (n *node) hangup(from *session) {
+// Hangup forgets a client that has gone.
+func (n *node) Hangup(from *vtime.Session) {
 	n.drop(from)
 	n.repl.forget(from)
 }
 
 // drop ends a client's subscriptions.
-func (n *node) drop(from *session) {
+func (n *node) drop(from *vtime.Session) {
 	n.subs = slices.DeleteFunc(n.subs, func(s subscriber) bool { return s.session == from })
 }
 
@@ -113,12 +114,12 @@ func (n *node) deliver(m redis.Message) (receivers int64) {
 			continue
 		}
 		receivers++
-		if s.session.front != nil {
-			s.session.front.Publish(m.Channel, m.Payload)
+		if knownOf(s.session).front != nil {
+			knownOf(s.session).front.Publish(m.Channel, m.Payload)
 			continue
 		}
-		c := s.session.c
-		c.send(0, func() { c.onPush(m.Payload) })
+		c := s.session.Conn
+		c.Send(0, func() { c.OnPush(m.Payload) })
 	}
 	return receivers
 }
@@ -126,11 +127,11 @@ func (n *node) deliver(m redis.Message) (receivers int64) {
 // dropClients closes the connections of clients, as a change of role by
 // Sentinel or CLIENT KILL does, and counts them. Those of Sentinels and
 // replicas stay.
-func (n *node) dropClients(of func(*host) bool) (count int) {
-	for _, c := range slices.Clone(n.proc.conns) {
-		if c.end[1].proc == n.proc && c.session.client && of(c.end[0].host) {
-			n.hangup(c.session)
-			c.close(1)
+func (n *node) dropClients(of func(*vtime.Host) bool) (count int) {
+	for _, c := range slices.Clone(n.proc.Conns) {
+		if c.End[1].Process == n.proc && c.Session.Client && of(c.End[0].Host) {
+			n.Hangup(c.Session)
+			c.Close(1)
 			count++
 		}
 	}
@@ -138,11 +139,11 @@ func (n *node) dropClients(of func(*host) bool) (count int) {
 }
 
 // anybody is every client.
-func anybody(*host) bool { return true }
+func anybody(*vtime.Host) bool { return true }
 
 // evict throws count keys away, as memory pressure does, and names them.
 func (n *node) evict(count int) []string {
-	keys := n.keys.Evict(n.net.rand, count)
+	keys := n.keys.Evict(n.net.Rand, count)
 	n.evicted += len(keys)
 	for _, key := range keys {
 		n.propagate([][]string{{"DEL", key}})

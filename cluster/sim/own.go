@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/cluster/sim/preload"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 	"github.com/lockcheck/lockcheck/protocol"
 )
 
@@ -15,16 +16,16 @@ import (
 type own struct {
 	c       *simulation
 	w       *worker
-	proc    *process
+	proc    *vtime.Process
 	program *preload.Process
 	session *protocol.Session
 
 	wires  map[int]*wire
 	listen func(protocol.Note)
 	answer *protocol.Answer
-	waits  *waiter // the worker, in Ask
-	due    bool    // it goes on at this instant
-	alarm  uint64  // number of its last deadline
+	waits  *vtime.Waiter // the worker, in Ask
+	due    bool          // it goes on at this instant
+	alarm  uint64        // number of its last deadline
 	ended  bool
 }
 
@@ -56,27 +57,27 @@ func (c *simulation) startOwn(w *worker) (*own, error) {
 	o := &own{c: c, w: w, proc: h.proc, session: protocol.NewSession(hello, ownLimits), wires: map[int]*wire{}}
 	var err error
 	o.program, err = preload.Start(c.library, preload.Options{
-		Command: c.o.Own.Command, Clock: o.clock(), Seed: seeds.Uint64(), Hostname: h.host.name, PID: firstPID + w.number,
+		Command: c.o.Own.Command, Clock: o.clock(), Seed: seeds.Uint64(), Hostname: h.host.Name, PID: firstPID + w.number,
 		Local: [4]byte{10, 8, 1, byte(w.number)}, Limit: holdLimit,
 	})
 	if err != nil {
 		return nil, err
 	}
-	h.proc.own = append(h.proc.own, o)
-	o.program.Input(o.session.Greet(c.s.now))
+	h.proc.Guests = append(h.proc.Guests, o)
+	o.program.Input(o.session.Greet(c.s.Now))
 	o.wake()
 	return o, nil
 }
 
 func (o *own) clock() preload.Clock {
-	return preload.Clock{Mono: boot + o.c.s.now, Wall: o.w.home.host.wall.at(o.c.s.now)}
+	return preload.Clock{Mono: boot + o.c.s.Now, Wall: o.w.home.host.Wall.At(o.c.s.Now)}
 }
 
 // wake lets the program go on at this instant, after what is to happen before.
 func (o *own) wake() {
 	if !o.due && !o.ended {
 		o.due = true
-		o.c.s.at(o.c.s.now, o.proc, o.step)
+		o.c.s.At(o.c.s.Now, o.proc, o.step)
 	}
 }
 
@@ -88,7 +89,7 @@ func (o *own) step() {
 	}
 	r, err := o.program.Step(o.clock())
 	if err != nil {
-		o.c.s.fail(fmt.Errorf("the program of %s: %w", o.w.name, err))
+		o.c.s.Fail(fmt.Errorf("the program of %s: %w", o.w.name, err))
 		return
 	}
 	for _, d := range r.Dials {
@@ -100,7 +101,7 @@ func (o *own) step() {
 	o.alarm++
 	if r.Until != preload.Forever {
 		alarm := o.alarm
-		o.c.s.at(r.Until-boot, o.proc, func() {
+		o.c.s.At(r.Until-boot, o.proc, func() {
 			if alarm == o.alarm {
 				o.step()
 			}
@@ -116,14 +117,14 @@ func (o *own) step() {
 // is recorded as the worker's.
 func (o *own) hear(r preload.Report) {
 	s := o.c.s
-	t := s.spawn(o.proc, o.w.name+" (program)", func() {
-		o.heard(o.session.Hear(s.now, r.Output))
+	t := s.Spawn(o.proc, o.w.name+" (program)", func() {
+		o.heard(o.session.Hear(s.Now, r.Output))
 		if r.Ended {
-			o.heard(o.session.End(s.now, r.Status+o.program.LastWords()))
+			o.heard(o.session.End(s.Now, r.Status+o.program.LastWords()))
 		}
 	})
-	t.program = o.w.program
-	s.step(t)
+	t.Program = o.w.program
+	s.Step(t)
 }
 
 func (o *own) heard(said []protocol.Heard) {
@@ -152,21 +153,21 @@ func (o *own) heard(said []protocol.Heard) {
 // stop lets a nemesis in where the program stops.
 func (o *own) stop(step protocol.Step) {
 	s := o.c.s
-	t := s.spawn(o.proc, o.w.name+" (step)", func() {
+	t := s.Spawn(o.proc, o.w.name+" (step)", func() {
 		if o.w.step(context.Background(), step.Step) == nil {
-			o.program.Input(o.session.Go(s.now, step))
+			o.program.Input(o.session.Go(s.Now, step))
 			o.wake()
 		}
 	})
-	t.program = o.w.program
-	t.begin()
+	t.Program = o.w.program
+	t.Begin()
 }
 
 // notify lets the worker look again.
 func (o *own) notify() {
 	if w := o.waits; w != nil {
 		o.waits = nil
-		w.wake()
+		w.Wake()
 	}
 }
 
@@ -182,20 +183,20 @@ func (o *own) Listen(f func(protocol.Note)) { o.listen = f }
 // Ask asks the program and waits for its answer.
 func (o *own) Ask(ctx context.Context, r protocol.Request) protocol.Answer {
 	s := o.c.s
-	s.mustRun()
+	s.MustRun()
 	ready := func() bool { _, is := o.session.Ready(); return is || o.session.Over() }
 	if !o.wait(ctx, ready) {
 		return protocol.Answer{Request: r, Outcome: protocol.Refused, Why: ctx.Err().Error()}
 	}
 	o.answer = nil
-	text, err := o.session.Ask(s.now, r)
+	text, err := o.session.Ask(s.Now, r)
 	if err != nil {
-		return protocol.Answer{Request: r, Outcome: protocol.Refused, Why: err.Error(), Asked: s.now, Read: s.now}
+		return protocol.Answer{Request: r, Outcome: protocol.Refused, Why: err.Error(), Asked: s.Now, Read: s.Now}
 	}
 	o.program.Input(text)
 	o.wake()
 	if !o.wait(ctx, func() bool { return o.answer != nil }) {
-		a, _ := o.session.GiveUp(s.now, ctx.Err().Error())
+		a, _ := o.session.GiveUp(s.Now, ctx.Err().Error())
 		return a
 	}
 	return *o.answer
@@ -208,15 +209,15 @@ func (o *own) wait(ctx context.Context, ready func() bool) bool {
 	for !ready() {
 		until, due := o.session.Deadline()
 		if !due {
-			until = s.now + 2*forever
+			until = s.Now + 2*vtime.Forever
 		}
-		w := s.waiter()
+		w := s.Waiter()
 		o.waits = &w
-		switch s.wait(ctx, until) {
-		case cancelled:
+		switch s.Wait(ctx, until) {
+		case vtime.Cancelled:
 			return false
-		case timedOut:
-			o.heard(o.session.Expire(s.now))
+		case vtime.TimedOut:
+			o.heard(o.session.Expire(s.Now))
 		}
 	}
 	return true
@@ -226,12 +227,15 @@ func (o *own) wait(ctx context.Context, ready func() bool) bool {
 // is no longer heard.
 func (o *own) end() {
 	if !o.ended {
-		o.session.Close(o.c.s.now)
+		o.session.Close(o.c.s.Now)
 		o.program.CloseInput()
 		_, _ = o.program.Step(o.clock())
 	}
 	o.kill()
 }
+
+// Postpone implements guest: the program's deadlines wait with its process.
+func (o *own) Postpone(d time.Duration) { o.session.Postpone(d) }
 
 // kill ends the program at once, as its process is killed.
 func (o *own) kill() {
@@ -255,8 +259,11 @@ func (c *simulation) Findings() []error { return c.findings }
 // endOwn ends every program, whatever happened to the run.
 func (c *simulation) endOwn() {
 	for _, h := range c.homes {
-		for _, o := range h.proc.own {
-			o.kill()
+		for _, g := range h.proc.Guests {
+			g.Die()
 		}
 	}
 }
+
+// Die implements guest.
+func (o *own) Die() { o.kill() }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/workload/env"
+
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 )
 
 // queueClient is env.Queue: one connection to publish on, one to consume on.
@@ -17,7 +19,7 @@ type queueClient struct {
 
 var _ env.Queue = (*queueClient)(nil)
 
-func (c *simulation) queueClient(p *process) *queueClient {
+func (c *simulation) queueClient(p *vtime.Process) *queueClient {
 	return &queueClient{publish: c.endpoint(p, c.site.queue.host), consume: c.endpoint(p, c.site.queue.host)}
 }
 
@@ -44,7 +46,7 @@ func (q *queueClient) Consume(ctx context.Context, limit time.Duration) (string,
 	}
 	ack := func(ctx context.Context) error {
 		if l.broken {
-			return fmt.Errorf("%s: the delivery's connection is gone: %w", l.host.name, env.ErrReset)
+			return fmt.Errorf("%s: the delivery's connection is gone: %w", l.host.Name, env.ErrReset)
 		}
 		_, err := l.do(ctx, []string{"ACK", message[0].(string)})
 		return err

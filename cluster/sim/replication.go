@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/cluster/sim/redis"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 )
 
 // replication is a server's part in replication, as master and as replica.
@@ -29,8 +30,8 @@ type replication struct {
 	replicas []*replica // that follow this server
 	waits    []*waiting // WAIT calls not answered yet
 
-	link   *conn // to the master; nil: none
-	synced bool  // the link is up and the state is the master's
+	link   *vtime.Conn // to the master; nil: none
+	synced bool        // the link is up and the state is the master's
 	heard  time.Duration
 	// downSince is since when the link has not been in order.
 	downSince time.Duration
@@ -38,7 +39,7 @@ type replication struct {
 
 // replica is what a master knows of one of its replicas.
 type replica struct {
-	session *session
+	session *vtime.Session
 	node    *node
 	acked   int64
 }
@@ -62,19 +63,19 @@ func (n *node) propagate(effects [][]string) {
 		r.backlog = append([][][]string(nil), r.backlog[backlogLimit:]...)
 		r.first += backlogLimit
 	}
-	n.disk.append(n.s.now, n.wall(), effects)
+	n.disk.append(n.s.Now, n.wall(), effects)
 	for _, to := range r.replicas {
-		c := to.session.c
-		c.send(0, func() { to.node.receive(c, effects) })
+		c := to.session.Conn
+		c.Send(0, func() { to.node.receive(c, effects) })
 	}
 }
 
 // receive applies a write that came from the master over c.
-func (n *node) receive(c *conn, effects [][]string) {
+func (n *node) receive(c *vtime.Conn, effects [][]string) {
 	if n.repl.link != c {
 		return
 	}
-	n.repl.heard = n.s.now
+	n.repl.heard = n.s.Now
 	for _, effect := range effects {
 		n.keys.Apply(n.wall(), effect)
 		if effect[0] == "PUBLISH" {
@@ -91,15 +92,15 @@ func (n *node) replicationCron() {
 	case n.master == nil:
 	case r.link == nil:
 		n.connect()
-	case n.s.now-r.heard > replTimeout, !r.synced && n.s.now-r.heard > connectTimeout:
+	case n.s.Now-r.heard > replTimeout, !r.synced && n.s.Now-r.heard > connectTimeout:
 		n.unlink()
 		n.connect()
 	case r.synced:
 		n.sendAck(r.link)
 	}
 	for _, to := range r.replicas {
-		c := to.session.c
-		c.send(0, func() { to.node.repl.heard = n.s.now })
+		c := to.session.Conn
+		c.Send(0, func() { to.node.repl.heard = n.s.Now })
 	}
 }
 
@@ -107,13 +108,13 @@ func (n *node) replicationCron() {
 func (n *node) unlink() {
 	if c := n.repl.link; c != nil {
 		n.lostLink()
-		c.close(0)
+		c.Close(0)
 	}
 }
 
 func (n *node) lostLink() {
 	if n.repl.synced {
-		n.repl.downSince = n.s.now
+		n.repl.downSince = n.s.Now
 	}
 	n.repl.link, n.repl.synced = nil, false
 }
@@ -121,25 +122,25 @@ func (n *node) lostLink() {
 // connect asks the master for what this server misses.
 func (n *node) connect() {
 	master := n.master
-	n.repl.heard, n.repl.synced = n.s.now, false
-	n.repl.link = n.net.dial(n.proc, master.host, func(c *conn, err error) {
+	n.repl.heard, n.repl.synced = n.s.Now, false
+	n.repl.link = n.net.Dial(n.proc, master.host, func(c *vtime.Conn, err error) {
 		if n.repl.link != c && err == nil {
-			c.close(0)
+			c.Close(0)
 			return
 		}
 		if err != nil {
 			n.repl.link = nil
 			return
 		}
-		c.end[0].onBreak = func() { n.masterGone(c) }
+		c.End[0].OnBreak = func() { n.masterGone(c) }
 		args := []string{"PSYNC", n.repl.id, strconv.FormatInt(n.repl.offset, 10)}
-		c.request(&exchange{args: args, done: func(x *exchange) { n.synchronize(c, x.reply) }})
+		c.Request(&vtime.Exchange{Args: args, Done: func(x *vtime.Exchange) { n.synchronize(c, x.Reply) }})
 	})
 }
 
 // masterGone: the connection broke. A replica tries again at once, then
 // every second.
-func (n *node) masterGone(c *conn) {
+func (n *node) masterGone(c *vtime.Conn) {
 	if n.repl.link == c {
 		n.lostLink()
 		if n.master != nil {
@@ -157,7 +158,7 @@ type resync struct {
 }
 
 // synchronize takes in a master's answer.
-func (n *node) synchronize(c *conn, reply any) {
+func (n *node) synchronize(c *vtime.Conn, reply any) {
 	r := &n.repl
 	answer, ok := reply.(*resync)
 	if !ok || r.link != c {
@@ -166,7 +167,7 @@ func (n *node) synchronize(c *conn, reply any) {
 		}
 		return
 	}
-	r.heard, r.synced = n.s.now, true
+	r.heard, r.synced = n.s.Now, true
 	if answer.keys != nil {
 		n.keys.Restore(answer.keys)
 		n.disk.replace(n.keys)
@@ -185,8 +186,8 @@ func (n *node) synchronize(c *conn, reply any) {
 }
 
 // psync answers a replica that wants to follow this server.
-func (n *node) psync(from *session, args []string, reply func(any)) {
-	follower, ok := from.c.end[0].proc.serve.(*node)
+func (n *node) psync(from *vtime.Session, args []string, reply func(any)) {
+	follower, ok := from.Conn.End[0].Process.Serve.(*node)
 	if !ok || n.loading || n.master != nil && !n.repl.synced {
 		reply(redis.Error("NOMASTERLINK Can't SYNC while not connected with my master"))
 		return
@@ -199,7 +200,7 @@ func (n *node) psync(from *session, args []string, reply func(any)) {
 		r.replicas = append(r.replicas, &replica{session: from, node: follower, acked: offset})
 		return
 	}
-	n.s.after(fullSyncTime, n.proc, func() {
+	n.s.After(fullSyncTime, n.proc, func() {
 		reply(&resync{id: r.id, offset: r.offset, keys: n.keys.Clone()})
 		r.replicas = append(r.replicas, &replica{session: from, node: follower, acked: r.offset})
 	})
@@ -244,11 +245,11 @@ func (n *node) dropReplicas() {
 	replicas := n.repl.replicas
 	n.repl.replicas = nil
 	for _, to := range replicas {
-		to.session.c.close(1)
+		to.session.Conn.Close(1)
 	}
 }
 
 // forget a client that was a replica.
-func (r *replication) forget(gone *session) {
+func (r *replication) forget(gone *vtime.Session) {
 	r.replicas = slices.DeleteFunc(r.replicas, func(to *replica) bool { return to.session == gone })
 }

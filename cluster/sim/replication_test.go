@@ -64,7 +64,7 @@ func TestPartialAndFullResync(t *testing.T) {
 		full bool
 	}{
 		{"a broken link continues where it was", func(ctx context.Context, r *rig) {
-			r.site.byName["redis-2"].repl.link.giveUp()
+			r.site.byName["redis-2"].repl.link.GiveUp()
 			r.must(ctx, r.Env().Lock[0], "SET", "k", "2")
 		}, false},
 		{"a restarted replica takes everything", func(ctx context.Context, r *rig) {
@@ -74,7 +74,7 @@ func TestPartialAndFullResync(t *testing.T) {
 		}, true},
 		{"what fell out of the backlog is sent whole", func(ctx context.Context, r *rig) {
 			master := r.site.byName["redis-1"]
-			r.site.byName["redis-2"].repl.link.giveUp()
+			r.site.byName["redis-2"].repl.link.GiveUp()
 			r.must(ctx, r.Env().Lock[0], "SET", "k", "2")
 			master.repl.backlog, master.repl.first = nil, master.repl.offset
 		}, true},

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime/debug"
 	"time"
+
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 )
 
 // Run calls director in virtual time. All that was started ends with it.
@@ -34,13 +36,13 @@ func (c *simulation) play(ctx context.Context, director func(context.Context) er
 			err = fmt.Errorf("simulation: panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	defer c.s.close()
+	defer c.s.Close()
 	defer c.endOwn()
 	var answer error
-	c.s.warmUp()
-	t := c.s.spawn(c.director, "director", func() { answer = director(ctx) })
-	t.begin()
-	return errors.Join(c.s.run(func() bool { return t.done }), answer)
+	c.s.WarmUp()
+	t := c.s.Spawn(c.director, "director", func() { answer = director(ctx) })
+	t.Begin()
+	return errors.Join(c.s.Run(func() bool { return t.Done }), answer)
 }
 
 // guard waits for the end, or until nothing has moved for too long in real
@@ -57,7 +59,7 @@ func (c *simulation) guard(ended <-chan error) error {
 			return err
 		case <-tick.C:
 		}
-		if now := c.s.progress.Load(); now != last {
+		if now := c.s.Progress.Load(); now != last {
 			last, still = now, 0
 		} else if still += step; still >= c.config.Guard {
 			return c.hangs()
@@ -67,14 +69,14 @@ func (c *simulation) guard(ended <-chan error) error {
 
 // hangs names what runs without giving way.
 func (c *simulation) hangs() error {
-	t := c.s.running.Load()
+	t := c.s.Running.Load()
 	if t == nil {
-		return fmt.Errorf("%w: a server computes for %v of real time (an endless script?)", ErrNoProgress, c.config.Guard)
+		return fmt.Errorf("%w: a server computes for %v of real time (an endless script?)", vtime.ErrNoProgress, c.config.Guard)
 	}
 	doing := "no operation"
-	if t.program != nil {
-		doing = t.program.doing()
+	if t.Program != nil {
+		doing = t.Program.Doing()
 	}
-	err := fmt.Errorf("%w: it computes, or waits for something outside its Env, for %v of real time", ErrNoProgress, c.config.Guard)
-	return &StuckError{Task: t.name, Doing: doing, Err: err}
+	err := fmt.Errorf("%w: it computes, or waits for something outside its Env, for %v of real time", vtime.ErrNoProgress, c.config.Guard)
+	return &vtime.StuckError{Task: t.Name, Doing: doing, Err: err}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
@@ -184,23 +185,23 @@ func TestRunsThatCannotGoOnEnd(t *testing.T) {
 		{"every worker sleeps for ever", runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 			invoke(e, w)
 			e.Clock.Sleep(ctx, 1<<62)
-		}), []string{"worker-0, in acquire of sku-1 (op 7)", "worker-1", "sleeps for ever"}, ErrDeadlock},
+		}), []string{"worker-0, in acquire of sku-1 (op 7)", "worker-1", "sleeps for ever"}, vtime.ErrDeadlock},
 		{"a worker waits for a turn that never comes", runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 			invoke(e, w)
 			e.Local.Enter(ctx, "q", 1<<62)
 			e.Local.Enter(ctx, "q", 1<<62)
-		}), []string{"worker-0, in acquire of sku-1 (op 7)"}, ErrDeadlock},
+		}), []string{"worker-0, in acquire of sku-1 (op 7)"}, vtime.ErrDeadlock},
 		{"a worker looks at the clock for ever", runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 			invoke(e, w)
 			for e.Clock.Now() < time.Hour {
 			}
-		}), []string{"worker-0, in acquire of sku-1 (op 7)", "calls at"}, ErrNoProgress},
+		}), []string{"worker-0, in acquire of sku-1 (op 7)", "calls at"}, vtime.ErrNoProgress},
 		{"a worker sleeps for no time for ever", runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 			invoke(e, w)
 			for {
 				e.Clock.Sleep(ctx, 0)
 			}
-		}), []string{"worker-", "in acquire of sku-1 (op 7)"}, ErrNoProgress},
+		}), []string{"worker-", "in acquire of sku-1 (op 7)"}, vtime.ErrNoProgress},
 		{"a worker panics", runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 			invoke(e, w)
 			var empty []int
@@ -231,7 +232,7 @@ func TestRunsThatCannotGoOnEnd(t *testing.T) {
 			if tt.kind != nil && !errors.Is(err, tt.kind) {
 				t.Errorf("%v is no %v", err, tt.kind)
 			}
-			if stuck := new(StuckError); !errors.As(err, &stuck) {
+			if stuck := new(vtime.StuckError); !errors.As(err, &stuck) {
 				t.Errorf("%T is no StuckError", err)
 			}
 			noMoreGoroutines(t, before)
@@ -261,7 +262,7 @@ func TestGuardEndsARunThatComputesForEver(t *testing.T) {
 		r.AwaitWorkers(ctx, time.Minute)
 	})
 	close(release)
-	if !errors.Is(err, ErrNoProgress) || !strings.Contains(err.Error(), "worker-0, in release of sku-2 (op 3)") {
+	if !errors.Is(err, vtime.ErrNoProgress) || !strings.Contains(err.Error(), "worker-0, in release of sku-2 (op 3)") {
 		t.Errorf("the run ended with %v", err)
 	}
 }

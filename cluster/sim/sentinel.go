@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/cluster/sim/redis"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 )
 
 // sentinel is one of the Sentinels that watch a master and its replicas. It
@@ -29,8 +30,8 @@ type sentinel struct {
 	views    []*view
 	others   []*other
 	failover failover
-	fans     []*session // clients that want to know of a switch
-	lastTick time.Time  // on its own wall clock
+	fans     []*vtime.Session // clients that want to know of a switch
+	lastTick time.Time        // on its own wall clock
 	tilt     time.Duration
 }
 
@@ -92,41 +93,41 @@ const (
 // boot starts the process with what its configuration file says.
 func (x *sentinel) boot(bool) {
 	x.rise(x)
-	x.fans, x.others, x.tilt = nil, nil, never
-	x.lastTick = x.host.wall.at(x.s.now)
+	x.fans, x.others, x.tilt = nil, nil, vtime.Never
+	x.lastTick = x.host.Wall.At(x.s.Now)
 	for _, o := range x.everyone {
 		if o != x {
-			x.others = append(x.others, &other{sentinel: o, link: x.net.caller(x.proc, o.host), hello: never, asked: never})
+			x.others = append(x.others, &other{sentinel: o, link: newCaller(x.net, x.proc, o.host), hello: vtime.Never, asked: vtime.Never})
 		}
 	}
 	x.views = nil
 	for _, n := range x.nodes {
-		x.views = append(x.views, &view{node: n, link: x.net.caller(x.proc, n.host)})
+		x.views = append(x.views, &view{node: n, link: newCaller(x.net, x.proc, n.host)})
 	}
 	x.reset()
 	for _, v := range x.views {
-		v.lastPong -= x.net.phase(pingPeriod)
+		v.lastPong -= x.net.Phase(pingPeriod)
 	}
-	x.s.every(sentinelTick, x.net.phase(sentinelTick), x.proc, x.tick)
+	x.s.Every(sentinelTick, x.net.Phase(sentinelTick), x.proc, x.tick)
 }
 
 func (x *sentinel) kill(mode string) { x.fall(mode) }
 
 // reset begins to look at everything afresh, as after a switch of masters.
 func (x *sentinel) reset() {
-	now := x.s.now
+	now := x.s.Now
 	for _, v := range x.views {
 		link := v.link
-		*v = view{node: v.node, link: link, pinged: never, lastPing: never, lastPong: now, heard: now,
-			downAt: never, infoAsked: never, infoAt: never, roleSince: now, masterSince: now}
+		*v = view{node: v.node, link: link, pinged: vtime.Never, lastPing: vtime.Never, lastPong: now, heard: now,
+			downAt: vtime.Never, infoAsked: vtime.Never, infoAt: vtime.Never, roleSince: now, masterSince: now}
 		if v.node != x.master {
 			v.info.master = x.master
 		}
 	}
 	for _, o := range x.others {
-		o.down, o.vote, o.asked = false, vote{}, never
+		o.down, o.vote, o.asked = false, vote{}, vtime.Never
 	}
-	x.failover = failover{started: never}
+	x.failover = failover{started: vtime.Never}
 }
 
 func (x *sentinel) view(n *node) *view {
@@ -162,24 +163,24 @@ func (x *sentinel) tick() {
 // checkClock: a Sentinel whose clock jumped, or that stood still, does not
 // trust itself for a while (TILT).
 func (x *sentinel) checkClock() {
-	wall := x.host.wall.at(x.s.now)
+	wall := x.host.Wall.At(x.s.Now)
 	if d := wall.Sub(x.lastTick); d < 0 || d > tiltTrigger {
-		x.tilt = x.s.now
+		x.tilt = x.s.Now
 	}
 	x.lastTick = wall
 }
 
-func (x *sentinel) tilted() bool { return x.s.now-x.tilt < tiltPeriod }
+func (x *sentinel) tilted() bool { return x.s.Now-x.tilt < tiltPeriod }
 
 // ping asks whether a server lives.
 func (x *sentinel) ping(v *view) {
-	now, period := x.s.now, min(x.downAfter, pingPeriod)
+	now, period := x.s.Now, min(x.downAfter, pingPeriod)
 	if now-v.lastPong <= period || now-v.lastPing <= period/2 {
 		return
 	}
 	if v.link.ask(func(reply any) { x.pong(v, reply) }, "PING") {
 		v.lastPing = now
-		if v.pinged == never {
+		if v.pinged == vtime.Never {
 			v.pinged = now
 		}
 	}
@@ -187,19 +188,19 @@ func (x *sentinel) ping(v *view) {
 
 // pong: a server that is loading is alive all the same.
 func (x *sentinel) pong(v *view, reply any) {
-	v.lastPong = x.s.now
+	v.lastPong = x.s.Now
 	bad, isError := reply.(redis.Error)
 	if !isError || len(bad) > 7 && bad[:7] == "LOADING" {
-		v.heard, v.pinged = x.s.now, never
+		v.heard, v.pinged = x.s.Now, vtime.Never
 	}
 }
 
 // judge decides whether a server is subjectively down.
 func (x *sentinel) judge(v *view) {
-	now := x.s.now
+	now := x.s.Now
 	var silent time.Duration
 	switch {
-	case v.pinged != never:
+	case v.pinged != vtime.Never:
 		silent = now - v.pinged
 	case !v.link.up:
 		silent = now - v.heard
@@ -217,7 +218,7 @@ func (x *sentinel) judge(v *view) {
 
 // askInfo asks a server for its role: often while a failover is near.
 func (x *sentinel) askInfo(v *view) {
-	now, period := x.s.now, infoPeriod
+	now, period := x.s.Now, infoPeriod
 	if v.node != x.master && (x.objectivelyDown() || x.failover.state != idle || v.info.linkDown > 0) {
 		period = infoSoon
 	}

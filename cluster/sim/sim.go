@@ -8,15 +8,14 @@
 //
 // How it is built, from the ground up; each file has one idea:
 //
-//	scheduler, task, process   virtual time; coroutines; what pauses and dies together
-//	network, conn              packets and links; TCP connections
+//	package vtime              virtual time; coroutines; links, connections, clocks
 //	client, follow, slotclient what a client library does: pool, Sentinel, Cluster
 //	daemon, node, replication  a Redis server around its keyspace
 //	sentinel, election, config three Sentinels
 //	member, gossip, takeover   a Redis Cluster
 //	broker, sqlserver          the message queue and the SQL server
-//	worker, clock, local       the world of one worker
-//	simulation, inject, proof  the cluster as the director sees it
+//	worker, local              the world of one worker
+//	simulation, inject, fault_… the cluster as the director sees it
 //
 // Start with New. What is simpler than in reality stands at Provider.
 package sim

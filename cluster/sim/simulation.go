@@ -11,6 +11,7 @@ import (
 
 	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/cluster/inject"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
@@ -19,11 +20,11 @@ import (
 type simulation struct {
 	config Config
 	o      cluster.Options
-	s      *scheduler
-	net    *network
+	s      *vtime.Scheduler
+	net    *vtime.Network
 	site   site
 
-	director *process
+	director *vtime.Process
 	env      *env.Env // the director's
 	homes    []*home
 	workers  []*worker
@@ -45,7 +46,7 @@ var _ cluster.Cluster = (*simulation)(nil)
 // awaiter is somebody who waits for a condition.
 type awaiter struct {
 	ready func() bool
-	w     waiter
+	w     vtime.Waiter
 }
 
 // Streams of random numbers, so that a draw more in one does not move all
@@ -67,22 +68,22 @@ const awaitEvery = 2 * time.Millisecond
 
 func build(config Config, o cluster.Options) (*simulation, error) {
 	defaults(&o)
-	c := &simulation{config: config, o: o, s: &scheduler{now: -warmUpTime}}
-	c.net = newNetwork(c.s, c.stream(streamNetwork, 0))
+	c := &simulation{config: config, o: o, s: &vtime.Scheduler{Now: -vtime.WarmUpTime}}
+	c.net = vtime.NewNetwork(c.s, c.stream(streamNetwork, 0))
 	c.injector = inject.Injector{Backend: backend{c}, Chance: c.stream(streamFaults, 0)}
-	h := c.net.add("director")
-	h.safe = true
-	c.director = &process{s: c.s, host: h, name: "director"}
-	h.proc = c.director
+	h := c.net.Add("director")
+	h.Safe = true
+	c.director = &vtime.Process{Scheduler: c.s, Host: h, Name: "director"}
+	h.Process = c.director
 	if err := c.buildSite(); err != nil {
 		return nil, err
 	}
 	c.buildHomes()
 	c.env = c.world(c.director)
-	c.env.Clock = &clock{s: c.s, host: h}
+	c.env.Clock = &vtime.Clock{Scheduler: c.s, Host: h}
 	c.env.Rand = c.stream(streamDirector, 0)
 	c.env.Local = &local{s: c.s}
-	c.env.Worker, c.env.Hostname, c.env.PID = -1, h.name, 1
+	c.env.Worker, c.env.Hostname, c.env.PID = -1, h.Name, 1
 	env.Unrecorded(c.env)
 	return c, nil
 }
@@ -108,13 +109,13 @@ func defaults(o *cluster.Options) {
 func (c *simulation) buildHomes() {
 	for i := range c.o.Workers {
 		if i%c.o.PerHost == 0 {
-			h := c.net.add(histories.WorkerName(i))
-			h.proxied = true
-			none := &process{s: c.s, host: h, name: h.name, dead: true} // until the workers start
+			h := c.net.Add(histories.WorkerName(i))
+			h.Proxied = true
+			none := &vtime.Process{Scheduler: c.s, Host: h, Name: h.Name, Dead: true} // until the workers start
 			c.homes = append(c.homes, &home{host: h, proc: none})
 		}
 		home := c.homes[len(c.homes)-1]
-		w := &worker{c: c, number: i, name: histories.WorkerName(i), home: home, program: &program{}}
+		w := &worker{c: c, number: i, name: histories.WorkerName(i), home: home, program: &vtime.Program{}}
 		home.workers = append(home.workers, w)
 		c.workers = append(c.workers, w)
 	}
@@ -148,27 +149,27 @@ func (c *simulation) Nodes() (names []string) {
 func (c *simulation) Env() *env.Env { return c.env }
 
 // Now is the virtual time.
-func (c *simulation) Now() time.Duration { return c.s.now }
+func (c *simulation) Now() time.Duration { return c.s.Now }
 
 // Sleep lets virtual time pass.
-func (c *simulation) Sleep(ctx context.Context, d time.Duration) error { return c.s.sleep(ctx, d) }
+func (c *simulation) Sleep(ctx context.Context, d time.Duration) error { return c.s.Sleep(ctx, d) }
 
 // Await waits until ready. An event that makes it ready lets the caller go on
 // before whoever recorded it takes his next step.
 func (c *simulation) Await(ctx context.Context, limit time.Duration, ready func() bool) bool {
-	until := c.s.now + limit
+	until := c.s.Now + limit
 	for {
 		if ready() {
 			return true
 		}
-		if c.s.now >= until {
+		if c.s.Now >= until {
 			return false
 		}
-		a := &awaiter{ready: ready, w: c.s.waiter()}
+		a := &awaiter{ready: ready, w: c.s.Waiter()}
 		c.awaiters = append(c.awaiters, a)
-		why := c.s.wait(ctx, min(until, c.s.now+awaitEvery))
+		why := c.s.Wait(ctx, min(until, c.s.Now+awaitEvery))
 		c.awaiters = slices.DeleteFunc(c.awaiters, func(o *awaiter) bool { return o == a })
-		if why == cancelled {
+		if why == vtime.Cancelled {
 			return ready()
 		}
 		c.lookForDeadlock()
@@ -178,14 +179,14 @@ func (c *simulation) Await(ctx context.Context, limit time.Duration, ready func(
 // emit records an event and lets go on who waited for it.
 func (c *simulation) emit(e histories.Event) {
 	c.record(e)
-	if c.wakeReady() && c.s.current != nil {
-		c.s.giveWay()
+	if c.wakeReady() && c.s.Current != nil {
+		c.s.GiveWay()
 	}
 }
 
 func (c *simulation) record(e histories.Event) {
 	if e.Time == 0 {
-		e.Time = int64(c.s.now)
+		e.Time = int64(c.s.Now)
 	}
 	c.o.Emit(e)
 }
@@ -194,7 +195,7 @@ func (c *simulation) record(e histories.Event) {
 func (c *simulation) wakeReady() (any bool) {
 	for _, a := range c.awaiters {
 		if a.ready() {
-			a.w.wake()
+			a.w.Wake()
 			any = true
 		}
 	}
@@ -203,13 +204,13 @@ func (c *simulation) wakeReady() (any bool) {
 
 // Go runs f beside the director.
 func (c *simulation) Go(ctx context.Context, name string, f func(context.Context)) {
-	c.s.mustRun()
-	c.s.spawn(c.director, name, func() { f(ctx) }).begin()
+	c.s.MustRun()
+	c.s.Spawn(c.director, name, func() { f(ctx) }).Begin()
 }
 
 // StartWorkers starts all workers.
 func (c *simulation) StartWorkers(context.Context) error {
-	c.s.mustRun()
+	c.s.MustRun()
 	if c.o.Program == nil {
 		return errors.New("no program for the workers")
 	}
@@ -239,7 +240,7 @@ func (c *simulation) AwaitWorkers(ctx context.Context, limit time.Duration) (kil
 	}
 	for _, h := range c.homes {
 		if slices.ContainsFunc(h.workers, func(w *worker) bool { return !w.ended() }) {
-			c.net.exit(h.proc, true)
+			c.net.Exit(h.proc, true)
 		}
 	}
 	return killed, errors.Join(errs...)
@@ -248,28 +249,28 @@ func (c *simulation) AwaitWorkers(ctx context.Context, limit time.Duration) (kil
 // lookForDeadlock ends the run if every worker has been asleep for ever for
 // a while.
 func (c *simulation) lookForDeadlock() {
-	err := c.s.stuck(c.sleepers())
+	err := c.s.Stuck(c.sleepers())
 	switch {
 	case err == nil:
 		c.stuckSince = 0
 	case c.stuckSince == 0:
-		c.stuckSince = c.s.now
-	case c.s.now-c.stuckSince > time.Second:
-		c.s.fail(err)
+		c.stuckSince = c.s.Now
+	case c.s.Now-c.stuckSince > time.Second:
+		c.s.Fail(err)
 	}
 }
 
 // sleepers are the tasks of the workers, or nil if something else may still
 // wake them.
-func (c *simulation) sleepers() (tasks []*task) {
+func (c *simulation) sleepers() (tasks []*vtime.Task) {
 	for _, w := range c.workers {
 		if w.ended() {
 			continue
 		}
-		if w.program.ticking > 0 {
+		if w.program.Ticking > 0 {
 			return nil
 		}
-		tasks = append(tasks, w.program.main)
+		tasks = append(tasks, w.program.Main)
 	}
 	return tasks
 }

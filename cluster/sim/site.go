@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
@@ -65,7 +66,7 @@ func (c *simulation) addSentinels() {
 	for i := range 3 {
 		name := fmt.Sprintf("sentinel-%d", i+1)
 		c.site.sentinels = append(c.site.sentinels, &sentinel{
-			daemon: c.newDaemon(name), rand: c.net.rand,
+			daemon: c.newDaemon(name), rand: c.net.Rand,
 			nodes: c.site.redis, master: c.site.redis[0], downAfter: c.o.DownAfter,
 		})
 	}
@@ -109,7 +110,7 @@ func (c *simulation) roleChanged(n *node, promoted bool) {
 }
 
 // world is what a process sees of the servers.
-func (c *simulation) world(p *process) *env.Env {
+func (c *simulation) world(p *vtime.Process) *env.Env {
 	e := &env.Env{}
 	switch c.o.Topology.Lock {
 	case env.Single, env.Independent3, env.Independent5:
@@ -137,6 +138,6 @@ func (c *simulation) world(p *process) *env.Env {
 	return e
 }
 
-func (c *simulation) endpoint(p *process, to *host) *endpoint {
-	return c.net.endpoint(p, c.o.CallTimeout, to)
+func (c *simulation) endpoint(p *vtime.Process, to *vtime.Host) *endpoint {
+	return newEndpoint(c.net, p, c.o.CallTimeout, to)
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/workload/env"
+
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 )
 
 // slotClient is a client library's view of a Redis Cluster: it sends each
@@ -24,12 +26,12 @@ var _ env.Redis = (*slotClient)(nil)
 // redirects is how often a command is sent on after MOVED.
 const redirects = 3
 
-func (c *simulation) slotted(p *process) *slotClient {
+func (c *simulation) slotted(p *vtime.Process) *slotClient {
 	sc := &slotClient{nodes: c.site.redis, stale: true}
 	for _, n := range c.site.redis {
 		sc.pools = append(sc.pools, c.endpoint(p, n.host))
 	}
-	sc.first = c.net.rand.IntN(len(sc.pools))
+	sc.first = c.net.Rand.IntN(len(sc.pools))
 	return sc
 }
 

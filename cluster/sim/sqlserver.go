@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockcheck/lockcheck/cluster/sim/redis"
 	"github.com/lockcheck/lockcheck/cluster/sim/sql"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 )
 
 // sqlServer is a MariaDB server: an engine in a process. What was committed
@@ -22,7 +23,7 @@ type sqlServer struct {
 
 // sqlSession is one client's connection.
 type sqlSession struct {
-	of    *session
+	of    *vtime.Session
 	sql   *sql.Session
 	reply func(any) // of the statement at work; nil: none
 	gone  bool      // the client has hung up, the statement still waits
@@ -38,10 +39,10 @@ type sqlReply struct {
 func (d *sqlServer) boot(empty bool) {
 	d.rise(d)
 	if d.db == nil || empty {
-		d.db = sql.New(func() time.Time { return d.host.wall.at(d.s.now) })
+		d.db = sql.New(func() time.Time { return d.host.Wall.At(d.s.Now) })
 	}
 	d.db.OnWake = func(s *sql.Session) { d.awake = append(d.awake, s) }
-	d.db.Choose = d.net.rand.IntN
+	d.db.Choose = d.net.Rand.IntN
 	d.clients, d.awake = nil, nil
 }
 
@@ -50,8 +51,8 @@ func (d *sqlServer) kill(mode string) {
 	d.db.Crash()
 }
 
-// serve runs one statement: args are QUERY, the statement and its arguments.
-func (d *sqlServer) serve(from *session, args []string, reply func(any)) {
+// Serve runs one statement: args are QUERY, the statement and its arguments.
+func (d *sqlServer) Serve(from *vtime.Session, args []string, reply func(any)) {
 	if args[0] == "PING" {
 		reply("PONG")
 		return
@@ -67,7 +68,7 @@ func (d *sqlServer) serve(from *session, args []string, reply func(any)) {
 	d.wakeUp()
 }
 
-func (d *sqlServer) client(of *session) *sqlSession {
+func (d *sqlServer) client(of *vtime.Session) *sqlSession {
 	for _, c := range d.clients {
 		if c.of == of {
 			return c
@@ -83,7 +84,7 @@ func (d *sqlServer) finish(c *sqlSession, result sql.Result, err error) {
 	if blocked := (*sql.Blocked)(nil); errors.As(err, &blocked) {
 		c.waits++
 		wait := c.waits
-		d.s.after(blocked.Limit, d.proc, func() { d.timeOut(c, wait) })
+		d.s.After(blocked.Limit, d.proc, func() { d.timeOut(c, wait) })
 		return
 	}
 	reply := c.reply
@@ -126,9 +127,9 @@ func (d *sqlServer) wakeUp() {
 	}
 }
 
-// hangup rolls back what the client has left open. A statement that waits
+// Hangup rolls back what the client has left open. A statement that waits
 // for a lock does not notice: it goes on waiting, and acts if it is let.
-func (d *sqlServer) hangup(from *session) {
+func (d *sqlServer) Hangup(from *vtime.Session) {
 	i := slices.IndexFunc(d.clients, func(c *sqlSession) bool { return c.of == from })
 	if i < 0 {
 		return
@@ -148,10 +149,10 @@ func (d *sqlServer) end(c *sqlSession) {
 
 // dropClients kills the connections of workers that are in a transaction; if
 // none is, those of all workers.
-func (d *sqlServer) dropClients(of func(*host) bool) int {
+func (d *sqlServer) dropClients(of func(*vtime.Host) bool) int {
 	victims := slices.DeleteFunc(slices.Clone(d.clients), func(c *sqlSession) bool {
-		client := c.of.c.end[0].host
-		return client.safe || !of(client)
+		client := c.of.Conn.End[0].Host
+		return client.Safe || !of(client)
 	})
 	busy := slices.DeleteFunc(slices.Clone(victims), func(c *sqlSession) bool { return !c.sql.InTransaction() })
 	if len(busy) > 0 {
@@ -159,7 +160,7 @@ func (d *sqlServer) dropClients(of func(*host) bool) int {
 	}
 	for _, c := range victims {
 		d.end(c)
-		c.of.c.close(1)
+		c.of.Conn.Close(1)
 	}
 	d.wakeUp()
 	return len(victims)

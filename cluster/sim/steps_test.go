@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
@@ -20,7 +21,7 @@ func TestWorkerFaults(t *testing.T) {
 			return true
 		})
 		e.Clock.Sleep(ctx, time.Second)
-		note(e, w, "at work "+e.Clock.Now().String()+" wall "+e.Clock.Wall().Sub(epoch).String())
+		note(e, w, "at work "+e.Clock.Now().String()+" wall "+e.Clock.Wall().Sub(vtime.Epoch).String())
 		e.Step(ctx, "before-release")
 		note(e, w, "done "+e.Clock.Now().String())
 	})
@@ -55,7 +56,7 @@ func TestWorkerFaults(t *testing.T) {
 				r.sleep(ctx, 300*time.Millisecond)
 				r.inject(ctx, tt.fault)
 				r.sleep(ctx, 3*time.Second)
-				if tt.then.F != histories.Heal && r.workers[0].home.proc.dead {
+				if tt.then.F != histories.Heal && r.workers[0].home.proc.Dead {
 					return
 				}
 				if _, err := r.Inject(ctx, tt.then); err != nil {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/cluster/sim/redis"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 )
 
 // election is a replica's attempt to take its master's slots over.
@@ -20,20 +21,20 @@ const electionDelay = 500 * time.Millisecond
 
 // seekElection is what a replica does when its master has failed.
 func (m *member) seekElection() {
-	now, e := m.n.s.now, &m.election
+	now, e := m.n.s.Now, &m.election
 	if m.n.master == nil {
 		return
 	}
 	p := m.peer(m.n.master)
 	stale := !m.n.repl.synced && now-m.n.repl.downSince > 10*m.timeout+10*time.Second
 	if m.shard(m.n.master) < 0 || !p.failed && !e.forced || stale {
-		*e = election{at: never}
+		*e = election{at: vtime.Never}
 		return
 	}
 	patience := max(2*m.timeout, 2*time.Second)
 	switch {
-	case e.at == never || now-e.at > 2*patience:
-		wait := electionDelay + m.n.net.phase(electionDelay)
+	case e.at == vtime.Never || now-e.at > 2*patience:
+		wait := electionDelay + m.n.net.Phase(electionDelay)
 		if e.forced {
 			wait = 0
 		}
@@ -56,16 +57,16 @@ func (m *member) askedForVote(by *node, e election) {
 	if p := m.peer(by.master); !e.forced && (p == nil || !p.failed) {
 		return
 	}
-	if m.n.s.now-m.votedAt[shard] < 2*m.timeout {
+	if m.n.s.Now-m.votedAt[shard] < 2*m.timeout {
 		return
 	}
-	m.lastVote, m.votedAt[shard] = e.epoch, m.n.s.now
+	m.lastVote, m.votedAt[shard] = e.epoch, m.n.s.Now
 	m.tell(m.peer(by), func(to *member) { to.gotVote(e.epoch) })
 }
 
 func (m *member) gotVote(epoch int64) {
 	e := &m.election
-	if e.at == never || !e.asked || epoch != e.epoch || m.n.master == nil {
+	if e.at == vtime.Never || !e.asked || epoch != e.epoch || m.n.master == nil {
 		return
 	}
 	if e.votes++; e.votes < majority {
@@ -73,7 +74,7 @@ func (m *member) gotVote(epoch int64) {
 	}
 	i := m.shard(m.n.master)
 	m.owners[i] = claim{m.n, e.epoch}
-	m.election = election{at: never}
+	m.election = election{at: vtime.Never}
 	m.n.follow(nil)
 	g := m.news()
 	m.tellAll(func(to *member) { to.hear(g) })
@@ -104,7 +105,7 @@ func (m *member) failoverCommand() any {
 }
 
 func (m *member) standStill(replica *node) {
-	m.stall = stall{until: m.n.s.now + stallTime, replica: replica}
+	m.stall = stall{until: m.n.s.Now + stallTime, replica: replica}
 	m.stallTick()
 }
 
@@ -113,14 +114,14 @@ func (m *member) stallTick() {
 	if m.stall.replica == nil {
 		return
 	}
-	if m.n.s.now >= m.stall.until {
+	if m.n.s.Now >= m.stall.until {
 		m.release()
 		return
 	}
 	offset := m.n.repl.offset
 	m.tell(m.peer(m.stall.replica), func(to *member) {
 		if to.n.repl.offset == offset && to.n.master != nil && !to.election.forced {
-			to.election = election{at: to.n.s.now, forced: true}
+			to.election = election{at: to.n.s.Now, forced: true}
 			to.seekElection()
 		}
 	})

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/cluster/sim/redis"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 )
 
 // waiting is a WAIT call that has not been answered yet.
@@ -17,7 +18,7 @@ type waiting struct {
 
 // wait answers when enough replicas have acknowledged the writes of this
 // client, or the time is up: with how many have.
-func (n *node) wait(from *session, args []string, reply func(any)) {
+func (n *node) wait(from *vtime.Session, args []string, reply func(any)) {
 	if len(args) != 3 {
 		reply(redis.Error("ERR wrong number of arguments for 'wait' command"))
 		return
@@ -38,18 +39,18 @@ func (n *node) wait(from *session, args []string, reply func(any)) {
 		reply(redis.Error("ERR timeout is negative"))
 		return
 	}
-	if got := n.repl.acknowledged(from.wrote); got >= need {
+	if got := n.repl.acknowledged(knownOf(from).wrote); got >= need {
 		reply(got)
 		return
 	}
-	w := &waiting{need: need, offset: from.wrote, reply: reply}
+	w := &waiting{need: need, offset: knownOf(from).wrote, reply: reply}
 	n.repl.waits = append(n.repl.waits, w)
 	if millis > 0 {
-		n.s.after(time.Duration(millis)*time.Millisecond, n.proc, func() { n.answer(w) })
+		n.s.After(time.Duration(millis)*time.Millisecond, n.proc, func() { n.answer(w) })
 	}
 	for _, to := range n.repl.replicas {
-		c := to.session.c
-		c.send(0, func() { to.node.sendAck(c) })
+		c := to.session.Conn
+		c.Send(0, func() { to.node.sendAck(c) })
 	}
 }
 
@@ -73,19 +74,19 @@ func (r *replication) acknowledged(offset int64) int64 {
 }
 
 // sendAck tells the master how far this replica is.
-func (n *node) sendAck(c *conn) {
+func (n *node) sendAck(c *vtime.Conn) {
 	if n.repl.link != c || !n.repl.synced {
 		return
 	}
 	offset := n.repl.offset
-	c.send(1, func() {
-		if master, ok := c.end[1].proc.serve.(*node); ok {
-			master.noteAck(c.session, offset)
+	c.Send(1, func() {
+		if master, ok := c.End[1].Process.Serve.(*node); ok {
+			master.noteAck(c.Session, offset)
 		}
 	})
 }
 
-func (n *node) noteAck(from *session, offset int64) {
+func (n *node) noteAck(from *vtime.Session, offset int64) {
 	for _, to := range n.repl.replicas {
 		if to.session == from {
 			to.acked = max(to.acked, offset)

@@ -9,6 +9,7 @@ import (
 	"github.com/lockcheck/lockcheck/cluster/sim/preload"
 	"github.com/lockcheck/lockcheck/cluster/sim/redis"
 	"github.com/lockcheck/lockcheck/cluster/sim/resp"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 	"github.com/lockcheck/lockcheck/protocol"
 )
 
@@ -17,7 +18,7 @@ import (
 type wire struct {
 	o    *own
 	slot int
-	c    *conn
+	c    *vtime.Conn
 	up   bool
 }
 
@@ -28,25 +29,25 @@ const synLimit = 127 * time.Second
 func (o *own) dial(d preload.Dial) {
 	to := o.c.machineAt(d.Address)
 	if to == nil { // no such machine
-		o.c.s.after(baseLatency, o.proc, func() { o.fail(d.Slot, preload.Refused) })
+		o.c.s.After(vtime.BaseLatency, o.proc, func() { o.fail(d.Slot, preload.Refused) })
 		return
 	}
 	x := &wire{o: o, slot: d.Slot}
 	o.wires[d.Slot] = x
-	x.c = o.c.net.dial(o.proc, to, func(_ *conn, err error) {
+	x.c = o.c.net.Dial(o.proc, to, func(_ *vtime.Conn, err error) {
 		if err != nil {
 			o.fail(d.Slot, preload.Refused)
 			return
 		}
 		x.up = true
-		x.c.end[0].onBreak = x.broken
+		x.c.End[0].OnBreak = x.broken
 		o.program.Connect(d.Slot)
 		o.wake()
 	})
-	x.c.bytes = x.receive
-	o.c.s.after(synLimit, o.proc, func() {
+	x.c.Bytes = x.receive
+	o.c.s.After(synLimit, o.proc, func() {
 		if !x.up && o.wires[d.Slot] == x {
-			x.c.close(0)
+			x.c.Close(0)
 			o.fail(d.Slot, preload.TimedOut)
 		}
 	})
@@ -67,11 +68,11 @@ func (o *own) sent(s preload.Sent) {
 		return
 	}
 	if len(s.Bytes) > 0 && x.up {
-		x.c.send(1, func() { o.c.serveBytes(x, s.Bytes) })
+		x.c.Send(1, func() { o.c.serveBytes(x, s.Bytes) })
 	}
 	if s.Closed {
 		delete(o.wires, s.Slot)
-		x.c.close(0)
+		x.c.Close(0)
 	}
 }
 
@@ -94,18 +95,18 @@ func (x *wire) broken() {
 
 // serveBytes is what a server does with bytes of a program.
 func (c *simulation) serveBytes(x *wire, data []byte) {
-	s := x.c.session
-	if s.front == nil {
-		s.front = c.front(x)
+	s := x.c.Session
+	if knownOf(s).front == nil {
+		knownOf(s).front = c.front(x)
 	}
-	if s.front == nil { // it speaks no RESP
-		x.c.close(1)
+	if knownOf(s).front == nil { // it speaks no RESP
+		x.c.Close(1)
 		return
 	}
-	s.front.Receive(data)
-	if s.front.Closed() {
-		x.c.end[1].proc.serve.hangup(s)
-		x.c.close(1)
+	knownOf(s).front.Receive(data)
+	if knownOf(s).front.Closed() {
+		x.c.End[1].Process.Serve.Hangup(s)
+		x.c.Close(1)
 	}
 }
 
@@ -113,11 +114,11 @@ func (c *simulation) serveBytes(x *wire, data []byte) {
 func (c *simulation) front(x *wire) *resp.Session {
 	c.fronts++
 	send := func(b []byte) {
-		if x.c.end[1].open {
-			x.c.send(0, func() { x.c.bytes(b) })
+		if x.c.End[1].Open {
+			x.c.Send(0, func() { x.c.Bytes(b) })
 		}
 	}
-	switch s := x.c.end[1].proc.serve.(type) {
+	switch s := x.c.End[1].Process.Serve.(type) {
 	case *node:
 		return resp.NewSession(c.fronts, &nodeFront{x, s}, send)
 	case *sentinel:
@@ -144,16 +145,16 @@ func (f *nodeFront) Do(args []string, reply func(any)) {
 		return
 	}
 	w := f.x.o.w
-	f.n.serve(f.x.c.session, args, func(r any) {
+	f.n.Serve(f.x.c.Session, args, func(r any) {
 		if w.loses(nil, args, r) {
-			f.x.c.deaf[0] = true
+			f.x.c.Deaf[0] = true
 		}
 		reply(f.x.o.c.publicly(strings.ToUpper(args[0]), r))
 	})
 }
 
 // Listen implements resp.Backend.
-func (f *nodeFront) Listen(channel string, on bool) { f.n.listen(f.x.c.session, channel, on) }
+func (f *nodeFront) Listen(channel string, on bool) { f.n.listen(f.x.c.Session, channel, on) }
 
 // Identity implements resp.Backend.
 func (f *nodeFront) Identity() (version, mode, role string) {
@@ -184,7 +185,7 @@ func (c *simulation) ipOf(name string) string {
 }
 
 // machineAt is the machine at an address, if something there listens or could.
-func (c *simulation) machineAt(address string) *host {
+func (c *simulation) machineAt(address string) *vtime.Host {
 	ip, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil

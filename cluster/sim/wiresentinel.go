@@ -7,6 +7,7 @@ import (
 
 	"github.com/lockcheck/lockcheck/cluster/sim/redis"
 	"github.com/lockcheck/lockcheck/cluster/sim/resp"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 )
 
 // sentinelFront is a Sentinel behind the wire protocol.
@@ -39,14 +40,14 @@ func (f *sentinelFront) Listen(channel string, on bool) {
 	if channel != switchChannel {
 		return
 	}
-	session := f.wire.c.session
-	f.x.hangup(session)
+	session := f.wire.c.Session
+	f.x.Hangup(session)
 	if !on {
 		return
 	}
 	f.x.fans = append(f.x.fans, session)
-	session.switched = func(before, now *node) {
-		session.front.Publish(switchChannel, strings.Join([]string{masterName, f.ip(before.name), redisPort, f.ip(now.name), redisPort}, " "))
+	knownOf(session).switched = func(before, now *node) {
+		knownOf(session).front.Publish(switchChannel, strings.Join([]string{masterName, f.ip(before.name), redisPort, f.ip(now.name), redisPort}, " "))
 	}
 }
 
@@ -127,7 +128,7 @@ func (f *sentinelFront) failover() any {
 }
 
 // listen begins or ends a program's subscription.
-func (n *node) listen(from *session, channel string, on bool) {
+func (n *node) listen(from *vtime.Session, channel string, on bool) {
 	n.subs = slices.DeleteFunc(n.subs, func(s subscriber) bool { return s.session == from && s.channel == channel })
 	if on {
 		n.subs = append(n.subs, subscriber{from, channel})

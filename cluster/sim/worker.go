@@ -8,6 +8,8 @@ import (
 
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/workload/env"
+
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 )
 
 // worker is one worker: a program in a process that it may share with others.
@@ -16,9 +18,9 @@ type worker struct {
 	number  int
 	name    string
 	home    *home
-	program *program // of its present life, or the last one
-	err     error    // that its program ended with
-	own     *own     // the user's program; nil: none
+	program *vtime.Program // of its present life, or the last one
+	err     error          // that its program ended with
+	own     *own           // the user's program; nil: none
 
 	mu   sync.Mutex // the guard looks from outside
 	open []opened   // invocations without completion, oldest first
@@ -27,15 +29,15 @@ type worker struct {
 // opened is an invocation and the task that made it.
 type opened struct {
 	histories.Event
-	by *task
+	by *vtime.Task
 }
 
 var _ env.Wire = (*worker)(nil)
 
 // home is the host of some workers, and their process.
 type home struct {
-	host    *host
-	proc    *process
+	host    *vtime.Host
+	proc    *vtime.Process
 	starts  int
 	workers []*worker
 }
@@ -51,8 +53,8 @@ func (h *home) numbers() (numbers []int) {
 // launch starts a home's process and the programs of its workers in it.
 func (c *simulation) launch(h *home) {
 	h.starts++
-	h.proc = &process{s: c.s, host: h.host, name: h.host.name}
-	h.host.proc = h.proc
+	h.proc = &vtime.Process{Scheduler: c.s, Host: h.host, Name: h.host.Name}
+	h.host.Process = h.proc
 	shared := &local{s: c.s}
 	database := c.world(h.proc).SQL // one pool of connections per process
 	for _, w := range h.workers {
@@ -63,28 +65,28 @@ func (c *simulation) launch(h *home) {
 func (w *worker) launch(shared *local, database env.SQL) {
 	c, h := w.c, w.home
 	e := c.world(h.proc)
-	e.Clock = &clock{s: c.s, host: h.host}
+	e.Clock = &vtime.Clock{Scheduler: c.s, Host: h.host}
 	e.Rand = c.stream(streamWorker, uint64(w.number)<<32|uint64(h.starts))
 	e.Local, e.SQL = shared, database
-	e.Worker, e.Hostname, e.PID, e.Life = w.number, h.host.name, 1, h.starts-1
+	e.Worker, e.Hostname, e.PID, e.Life = w.number, h.host.Name, 1, h.starts-1
 	env.Unrecorded(e).Step = w.step
 	w.open, w.err, w.own = nil, nil, nil
 	if c.o.Own != nil {
 		var err error
 		if w.own, err = c.startOwn(w); err != nil {
-			c.s.fail(fmt.Errorf("the program of %s: %w", w.name, err))
+			c.s.Fail(fmt.Errorf("the program of %s: %w", w.name, err))
 			return
 		}
 		e.Own = w.own
 	}
-	p := &program{doing: w.operation, loses: w.loses}
-	p.main = c.s.spawn(h.proc, w.name, func() {
+	p := &vtime.Program{Doing: w.operation, Loses: w.loses}
+	p.Main = c.s.Spawn(h.proc, w.name, func() {
 		w.err = c.o.Program(context.Background(), c.o.Spec, e, w)
 	})
-	h.proc.programs = append(h.proc.programs, p)
-	w.program, p.main.program = p, p
-	p.main.onEnd = w.endTicks
-	p.main.begin()
+	h.proc.Programs = append(h.proc.Programs, p)
+	w.program, p.Main.Program = p, p
+	p.Main.OnEnd = w.endTicks
+	p.Main.Begin()
 }
 
 // endTicks ends what the worker still runs in the background.
@@ -92,31 +94,31 @@ func (w *worker) endTicks() {
 	if w.own != nil {
 		w.own.end()
 	}
-	for _, t := range slices.Clone(w.home.proc.tasks) {
-		if t.program == w.program {
-			t.dead = true
-			w.c.s.reap = append(w.c.s.reap, t)
+	for _, t := range slices.Clone(w.home.proc.Tasks) {
+		if t.Program == w.program {
+			t.Dead = true
+			w.c.s.Reap = append(w.c.s.Reap, t)
 		}
 	}
 }
 
 // ended reports whether the worker does nothing any more.
-func (w *worker) ended() bool { return w.program.ended() }
+func (w *worker) ended() bool { return w.program.Ended() }
 
 // Emit records an event of this worker.
 func (w *worker) Emit(e histories.Event) {
 	s := w.c.s
-	if t := s.current; t == nil || t.dead {
+	if t := s.Current; t == nil || t.Dead {
 		return
 	}
-	s.count()
+	s.Count()
 	w.follow(e)
 	w.c.emit(e)
 }
 
 // Phase is what the workers are to do at the moment.
 func (w *worker) Phase() env.Phase {
-	w.c.s.count()
+	w.c.s.Count()
 	return w.c.phase
 }
 
@@ -127,7 +129,7 @@ func (w *worker) follow(e histories.Event) {
 	switch {
 	case e.Op == 0:
 	case e.Type == histories.Invoke:
-		w.open = append(w.open, opened{e, w.c.s.current})
+		w.open = append(w.open, opened{e, w.c.s.Current})
 	default:
 		w.open = slices.DeleteFunc(w.open, func(o opened) bool { return o.Op == e.Op })
 	}
@@ -146,7 +148,7 @@ func (w *worker) operation() string {
 
 // does reports whether the task, or with nil any of the worker's, is at an
 // operation f.
-func (w *worker) does(t *task, f string) bool {
+func (w *worker) does(t *vtime.Task, f string) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.ContainsFunc(w.open, func(o opened) bool { return (t == nil || o.by == t) && o.F == f })

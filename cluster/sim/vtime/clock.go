@@ -1,4 +1,4 @@
-package sim
+package vtime
 
 import (
 	"context"
@@ -7,33 +7,33 @@ import (
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
-// clock is what a process knows of time.
-type clock struct {
-	s    *scheduler
-	host *host
+// Clock is what a process knows of time.
+type Clock struct {
+	Scheduler *Scheduler
+	Host      *Host
 }
 
-var _ env.Clock = (*clock)(nil)
+var _ env.Clock = (*Clock)(nil)
 
 // Now is the virtual time since the start of the run.
-func (c *clock) Now() time.Duration {
-	c.s.count()
-	return c.s.now
+func (c *Clock) Now() time.Duration {
+	c.Scheduler.Count()
+	return c.Scheduler.Now
 }
 
 // Wall is the wall clock of the host.
-func (c *clock) Wall() time.Time {
-	c.s.count()
-	return c.host.wall.at(c.s.now)
+func (c *Clock) Wall() time.Time {
+	c.Scheduler.Count()
+	return c.Host.Wall.At(c.Scheduler.Now)
 }
 
 // Sleep parks the task.
-func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
-	return c.s.sleep(ctx, d)
+func (c *Clock) Sleep(ctx context.Context, d time.Duration) error {
+	return c.Scheduler.Sleep(ctx, d)
 }
 
-func (s *scheduler) sleep(ctx context.Context, d time.Duration) error {
-	if s.wait(ctx, s.now+min(max(d, 0), 2*forever)) == cancelled {
+func (s *Scheduler) Sleep(ctx context.Context, d time.Duration) error {
+	if s.Wait(ctx, s.Now+min(max(d, 0), 2*Forever)) == Cancelled {
 		return ctx.Err()
 	}
 	return nil
@@ -42,8 +42,8 @@ func (s *scheduler) sleep(ctx context.Context, d time.Duration) error {
 // ticker calls a function again and again. It is an event while it waits and
 // a task of its own while the function runs.
 type ticker struct {
-	s       *scheduler
-	of      *task // who asked for it
+	s       *Scheduler
+	of      *Task // who asked for it
 	ctx     context.Context
 	d       time.Duration
 	due     time.Duration
@@ -53,10 +53,10 @@ type ticker struct {
 
 // Every calls f each d, like a time.Ticker: after a pause, or when f took
 // longer than d, it calls f once at once and then keeps its rhythm.
-func (c *clock) Every(ctx context.Context, d time.Duration, f func(context.Context) bool) func() {
-	c.s.count()
-	k := &ticker{s: c.s, of: c.s.mustRun(), ctx: ctx, d: max(d, 1), f: f}
-	k.due = c.s.now + k.d
+func (c *Clock) Every(ctx context.Context, d time.Duration, f func(context.Context) bool) func() {
+	c.Scheduler.Count()
+	k := &ticker{s: c.Scheduler, of: c.Scheduler.MustRun(), ctx: ctx, d: max(d, 1), f: f}
+	k.due = c.Scheduler.Now + k.d
 	k.count(1)
 	k.plan()
 	return k.stop
@@ -72,13 +72,13 @@ func (k *ticker) stop() {
 
 // count tells the program how many tickers may still wake something.
 func (k *ticker) count(n int) {
-	if p := k.of.program; p != nil {
-		p.ticking += n
+	if p := k.of.Program; p != nil {
+		p.Ticking += n
 	}
 }
 
 func (k *ticker) plan() {
-	k.s.push(event{at: k.due, proc: k.of.proc, fn: k.tick, program: k.of.program})
+	k.s.push(event{at: k.due, proc: k.of.proc, fn: k.tick, program: k.of.Program})
 }
 
 // tick runs f once, in a task.
@@ -87,8 +87,8 @@ func (k *ticker) tick() {
 		k.stop()
 		return
 	}
-	k.due += (k.s.now - k.due) / k.d * k.d
-	t := k.s.spawn(k.of.proc, k.of.name+" (periodic)", func() {
+	k.due += (k.s.Now - k.due) / k.d * k.d
+	t := k.s.Spawn(k.of.proc, k.of.Name+" (periodic)", func() {
 		if !k.f(k.ctx) || k.over() {
 			k.stop()
 			return
@@ -96,12 +96,12 @@ func (k *ticker) tick() {
 		k.due += k.d // if that is over, at once
 		k.plan()
 	})
-	t.periodic, t.program = true, k.of.program
-	k.s.step(t)
+	t.periodic, t.Program = true, k.of.Program
+	k.s.Step(t)
 }
 
 // over: stopped, its context ended, or the program it belongs to ended.
 func (k *ticker) over() bool {
-	p := k.of.program
-	return k.stopped || k.ctx.Err() != nil || p != nil && p.ended()
+	p := k.of.Program
+	return k.stopped || k.ctx.Err() != nil || p != nil && p.Ended()
 }

@@ -1,4 +1,4 @@
-package sim
+package vtime
 
 import (
 	"errors"
@@ -30,10 +30,10 @@ func (e *StuckError) Error() string {
 
 func (e *StuckError) Unwrap() error { return e.Err }
 
-func (s *scheduler) deadlock() error {
+func (s *Scheduler) deadlock() error {
 	var errs []error
 	for _, t := range s.tasks {
-		errs = append(errs, &StuckError{Task: t.name, Doing: t.doing(), Err: fmt.Errorf("%w: nothing will wake it", ErrDeadlock)})
+		errs = append(errs, &StuckError{Task: t.Name, Doing: t.doing(), Err: fmt.Errorf("%w: nothing will wake it", ErrDeadlock)})
 	}
 	if errs == nil {
 		errs = append(errs, ErrDeadlock)
@@ -41,27 +41,27 @@ func (s *scheduler) deadlock() error {
 	return errors.Join(errs...)
 }
 
-// stuck answers an error if all of tasks sleep and none will be woken.
-func (s *scheduler) stuck(tasks []*task) error {
+// Stuck answers an error if all of tasks sleep and none will be woken.
+func (s *Scheduler) Stuck(tasks []*Task) error {
 	for _, t := range tasks {
-		if !t.parked || t.until-s.now < forever/2 || t.proc.paused {
+		if !t.parked || t.until-s.Now < Forever/2 || t.proc.Paused {
 			return nil
 		}
 	}
 	var errs []error
 	for _, t := range tasks {
-		errs = append(errs, &StuckError{Task: t.name, Doing: t.doing(), Err: fmt.Errorf("%w: every worker sleeps for ever", ErrDeadlock)})
+		errs = append(errs, &StuckError{Task: t.Name, Doing: t.doing(), Err: fmt.Errorf("%w: every worker sleeps for ever", ErrDeadlock)})
 	}
 	return errors.Join(errs...)
 }
 
-func (s *scheduler) noTimePasses(e *event) error {
+func (s *Scheduler) noTimePasses(e *event) error {
 	if e.task == nil {
-		return fmt.Errorf("%w: %d events at %v", ErrNoProgress, s.instant, s.now)
+		return fmt.Errorf("%w: %d events at %v", ErrNoProgress, s.instant, s.Now)
 	}
-	return s.spinning(e.task, fmt.Sprintf("it was woken again and again at %v", s.now))
+	return s.spinning(e.task, fmt.Sprintf("it was woken again and again at %v", s.Now))
 }
 
-func (s *scheduler) spinning(t *task, how string) error {
-	return &StuckError{Task: t.name, Doing: t.doing(), Err: fmt.Errorf("%w: %s", ErrNoProgress, how)}
+func (s *Scheduler) spinning(t *Task, how string) error {
+	return &StuckError{Task: t.Name, Doing: t.doing(), Err: fmt.Errorf("%w: %s", ErrNoProgress, how)}
 }

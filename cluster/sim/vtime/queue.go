@@ -1,4 +1,4 @@
-package sim
+package vtime
 
 import "time"
 
@@ -7,8 +7,8 @@ import "time"
 type event struct {
 	at     time.Duration
 	seq    uint64 // of equal times the older first
-	proc   *process
-	task   *task   // whose waking it is
+	proc   *Process
+	task   *Task   // whose waking it is
 	ticket uint64  // void unless the task still waits under it …
 	timer  uint64  // … or, if not 0, unless that timer is still armed
 	packet *packet // that arrives
@@ -16,7 +16,7 @@ type event struct {
 	// idle marks housekeeping (heartbeats and what follows from them): if
 	// nothing else is left, nothing will ever happen again.
 	idle    bool
-	program *program // whose tick of Clock.Every it is
+	program *Program // whose tick of Clock.Every it is
 }
 
 // queue holds events by time. It is a binary heap of small entries without

@@ -1,4 +1,4 @@
-package sim
+package vtime
 
 import (
 	"context"
@@ -6,23 +6,24 @@ import (
 	"iter"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"time"
 )
 
-// task is a coroutine: a worker's program, a tick of its watchdog, the
+// Task is a coroutine: a worker's program, a tick of its watchdog, the
 // director. It runs until it parks.
-type task struct {
-	s    *scheduler
-	proc *process
-	name string
+type Task struct {
+	s    *Scheduler
+	proc *Process
+	Name string
 
 	next  func() (struct{}, bool)
 	stop  func()
 	yield func(struct{}) bool
 
 	parked bool
-	dead   bool // killed: the world no longer listens
-	done   bool
+	Dead   bool // killed: the world no longer listens
+	Done   bool
 	// unwinding: its deferred functions run, the last thing that it does.
 	unwinding bool
 	ticket    uint64 // grows with each parking: a wake-up for an earlier one is void
@@ -39,8 +40,8 @@ type task struct {
 
 	server  string   // that it waits for, for messages …
 	request []string // … and for the reply to what; nil: it connects
-	program *program // whose task it is; nil: none of a worker's program
-	onEnd   func()   // called when it ended by itself
+	Program *Program // whose task it is; nil: none of a worker's program
+	OnEnd   func()   // called when it ended by itself
 	err     error
 }
 
@@ -49,40 +50,40 @@ type wakeup uint8
 
 const (
 	woken wakeup = iota
-	timedOut
-	cancelled
+	TimedOut
+	Cancelled
 )
 
-// spawn makes a task in a process.
-func (s *scheduler) spawn(p *process, name string, f func()) *task {
-	t := &task{s: s, proc: p, name: name, parked: true, until: s.now}
+// Spawn makes a task in a process.
+func (s *Scheduler) Spawn(p *Process, name string, f func()) *Task {
+	t := &Task{s: s, proc: p, Name: name, parked: true, until: s.Now}
 	t.next, t.stop = iter.Pull(func(yield func(struct{}) bool) {
 		t.yield = yield
 		defer t.catch()
 		f()
 	})
 	s.tasks = append(s.tasks, t)
-	p.tasks = append(p.tasks, t)
+	p.Tasks = append(p.Tasks, t)
 	return t
 }
 
-// begin plans the first step of a task.
-func (t *task) begin() {
-	t.s.push(event{at: t.s.now, proc: t.proc, task: t, ticket: t.ticket})
+// Begin plans the first step of a task.
+func (t *Task) Begin() {
+	t.s.push(event{at: t.s.Now, proc: t.proc, task: t, ticket: t.ticket})
 }
 
 // catch turns a panic of the task's function into an error that ends the run.
-func (t *task) catch() {
+func (t *Task) catch() {
 	if p := recover(); p != nil {
-		t.err = &StuckError{Task: t.name, Doing: t.doing(), Err: fmt.Errorf("panic: %v", p), Stack: string(debug.Stack())}
+		t.err = &StuckError{Task: t.Name, Doing: t.doing(), Err: fmt.Errorf("panic: %v", p), Stack: string(debug.Stack())}
 	}
 }
 
 // park gives way until the task is woken.
-func (t *task) park(ctx context.Context, until time.Duration) wakeup {
+func (t *Task) park(ctx context.Context, until time.Duration) wakeup {
 	t.ticket++
 	t.parked, t.why, t.calls = true, woken, 0
-	t.until = min(until, t.s.now+2*forever)
+	t.until = min(until, t.s.Now+2*Forever)
 	t.ctx = nil
 	if ctx.Done() != nil {
 		t.ctx = ctx
@@ -102,8 +103,8 @@ func (t *task) park(ctx context.Context, until time.Duration) wakeup {
 // arm makes sure that a timer fires no later than until. One timer serves
 // many short waits: a request that is answered in time leaves it armed, and
 // when it fires it looks how long the task waits by then.
-func (t *task) arm() {
-	if t.until-t.s.now >= forever || t.timerAt != 0 && t.timerAt <= t.until {
+func (t *Task) arm() {
+	if t.until-t.s.Now >= Forever || t.timerAt != 0 && t.timerAt <= t.until {
 		return
 	}
 	t.timer++
@@ -111,53 +112,53 @@ func (t *task) arm() {
 	t.s.push(event{at: t.until, proc: t.proc, task: t, timer: t.timer})
 }
 
-func (t *task) fire(timer uint64) {
+func (t *Task) fire(timer uint64) {
 	if timer != t.timer {
 		return
 	}
 	t.timerAt = 0
 	switch {
-	case t.done || t.dead || !t.parked || t.held:
-	case t.until <= t.s.now:
-		t.why = timedOut
+	case t.Done || t.Dead || !t.parked || t.held:
+	case t.until <= t.s.Now:
+		t.why = TimedOut
 		t.s.idle = false
-		t.s.step(t)
+		t.s.Step(t)
 	default:
 		t.arm()
 	}
 }
 
-// waiter is a task's next parking, to be woken once.
-type waiter struct {
-	t      *task
+// Waiter is a task's next parking, to be woken once.
+type Waiter struct {
+	Task   *Task
 	ticket uint64
 }
 
-// waiter answers the handle of the parking that the current task is about to
+// Waiter answers the handle of the parking that the current task is about to
 // begin.
-func (s *scheduler) waiter() waiter {
-	t := s.mustRun()
-	return waiter{t, t.ticket + 1}
+func (s *Scheduler) Waiter() Waiter {
+	t := s.MustRun()
+	return Waiter{t, t.ticket + 1}
 }
 
-// wake plans that the task goes on now.
-func (w waiter) wake() {
-	w.t.s.push(event{at: w.t.s.now, proc: w.t.proc, task: w.t, ticket: w.ticket})
+// Wake plans that the task goes on now.
+func (w Waiter) Wake() {
+	w.Task.s.push(event{at: w.Task.s.Now, proc: w.Task.proc, task: w.Task, ticket: w.ticket})
 }
 
-// resume lets the task go on at once. Only an event's function of the same
+// Resume lets the task go on at once. Only an event's function of the same
 // process may call it, as its last act.
-func (w waiter) resume() {
-	if t := w.t; t.parked && !t.dead && t.ticket == w.ticket {
+func (w Waiter) Resume() {
+	if t := w.Task; t.parked && !t.Dead && t.ticket == w.ticket {
 		t.s.idle = false
-		t.s.step(t)
+		t.s.Step(t)
 	}
 }
 
 // unwind ends the coroutine. A parked one returns from yield and exits by
 // runtime.Goexit, which a design cannot recover from; iter passes that on to
 // whoever calls stop, so that must be a goroutine of its own.
-func (t *task) unwind() {
+func (t *Task) unwind() {
 	t.unwinding = true
 	finished := make(chan struct{})
 	go func() {
@@ -169,8 +170,8 @@ func (t *task) unwind() {
 
 // exitIfDead stops a task that has killed its own process, and ends a
 // deferred function of a killed task that tries to act.
-func (t *task) exitIfDead() {
-	if !t.dead {
+func (t *Task) exitIfDead() {
+	if !t.Dead {
 		return
 	}
 	if !t.unwinding {
@@ -179,15 +180,41 @@ func (t *task) exitIfDead() {
 	runtime.Goexit()
 }
 
-// count takes note of a call that lets no time pass. A loop of them would
+// Count takes note of a call that lets no time pass. A loop of them would
 // hang the run: the task is stopped for good, and the run with it.
-func (s *scheduler) count() {
-	t := s.current
-	if t == nil || t.dead {
+func (s *Scheduler) Count() {
+	t := s.Current
+	if t == nil || t.Dead {
 		return
 	}
 	if t.calls++; t.calls > callLimit {
-		s.fail(s.spinning(t, fmt.Sprintf("%d calls at %v", t.calls, s.now)))
-		t.park(context.Background(), s.now+2*forever)
+		s.Fail(s.spinning(t, fmt.Sprintf("%d calls at %v", t.calls, s.Now)))
+		t.park(context.Background(), s.Now+2*Forever)
 	}
+}
+
+// WaitingFor notes what the task is about to wait for.
+func (t *Task) WaitingFor(server string, args []string) { t.server, t.request = server, args }
+
+// doing says what the task is at, for messages.
+func (t *Task) doing() string {
+	var parts []string
+	if t.Program != nil {
+		parts = append(parts, t.Program.Doing())
+	}
+	switch {
+	case t.server == "":
+	case t.request == nil:
+		parts = append(parts, "connecting to "+t.server)
+	default:
+		words := strings.Join(t.request, " ")
+		if len(words) > 80 {
+			words = words[:80] + "…"
+		}
+		parts = append(parts, words+" at "+t.server)
+	}
+	if parts == nil {
+		return "no operation"
+	}
+	return strings.Join(parts, ", ")
 }
