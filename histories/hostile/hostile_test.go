@@ -21,6 +21,9 @@ func TestEveryShapeIsAValidHistoryOfAboutItsSize(t *testing.T) {
 			if size := len(h.Ops) + len(h.Marks); !small[s.Name] && (size < n/3 || size > 2*n) {
 				t.Errorf("%d operations and marks, want about %d", size, n)
 			}
+			if strings.Contains(s.String(n), "%!") {
+				t.Error("a verb of fmt went wrong in it")
+			}
 			if hostile.Named(s.Name) == nil {
 				t.Error("its name finds nothing")
 			}
