@@ -119,6 +119,12 @@ func facts(op *histories.Op) []string {
 func markText(e histories.Event) string {
 	parts := []string{e.F}
 	switch {
+	case e.F == histories.Kill && e.Fault != nil && e.Fault.Mode == "connection":
+		parts = append(parts, "connections")
+		if len(e.Fault.To) > 0 {
+			parts = append(parts, "of", shorten(strings.Join(e.Fault.To, ", "), 44))
+		}
+		parts = append(parts, "to", shorten(strings.Join(e.Targets, ", "), 60))
 	case e.Fault != nil && len(e.Fault.From) > 0:
 		parts = append(parts, cutText(*e.Fault))
 	case len(e.Targets) > 0:

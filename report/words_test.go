@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/lockcheck/lockcheck/checker"
+	"github.com/lockcheck/lockcheck/histories"
 )
 
 func TestEveryCauseHasAdvice(t *testing.T) {
@@ -45,5 +46,16 @@ func TestEveryPropertyHasAMeaning(t *testing.T) {
 	}
 	if got := meaning("a property of tomorrow"); got != "a property of tomorrow" {
 		t.Errorf("an unknown property means %q", got)
+	}
+}
+
+func TestCutConnectionsAreNoDeathsOfServers(t *testing.T) {
+	e := histories.Event{F: histories.Kill, Targets: []string{"redis-1", "redis-2"}, Fault: &histories.Fault{F: histories.Kill, Mode: "connection", To: []string{"worker-5"}}}
+	if got, want := markText(e), "kill connections of worker-5 to redis-1, redis-2"; got != want {
+		t.Errorf("the mark is called %q, want %q", got, want)
+	}
+	e.Fault.To = nil
+	if got, want := markText(e), "kill connections to redis-1, redis-2"; got != want {
+		t.Errorf("the mark is called %q, want %q", got, want)
 	}
 }
