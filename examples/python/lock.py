@@ -20,9 +20,10 @@ locks = {}  # by key
 def answer(do, key):
     if do == "acquire":
         lock = client.lock(hello["prefix"] + "lock:" + key, timeout=hello["ttl_ms"] / 1000, blocking_timeout=hello["wait_ms"] / 1000)
-        locks[key] = lock
+        locks.setdefault(key, lock)
         if not lock.acquire():
-            return {"busy": True}
+            return {"busy": True}  # perhaps by ourselves: then the lock that we have stays
+        locks[key] = lock
         return {"ok": True, "token": lock.local.token.decode()}
     lock = locks[key]
     lock.extend(hello["ttl_ms"] / 1000, replace_ttl=True) if do == "extend" else lock.release()

@@ -41,7 +41,7 @@ func runProtocolTest(ctx context.Context, a *app, args []string) (int, error) {
 	if cfg.Redis != "" {
 		where = "the Redis at " + cfg.Redis
 	}
-	fmt.Fprintf(a.stdout, "%s%s, on %s, ttl %v\n\n", s.Ready.Name, abilities(s.Ready.Can), where, cfg.TTL)
+	fmt.Fprintf(a.stdout, "%s%s, on %s, ttl %v\n\n", s.Ready.Name, abilities(s.Ready.Can), where, s.TTL)
 	broken, err := s.Test(ctx, func(r conform.Result) { a.showRule(r, *lines) })
 	if err != nil {
 		return 0, err

@@ -56,6 +56,7 @@ type Line struct {
 type Subject struct {
 	cfg    Config
 	Ready  protocol.Ready
+	TTL    time.Duration // that the program is told
 	design workload.Design
 	cases  []locktest.Case
 }
@@ -66,27 +67,51 @@ func Look(ctx context.Context, cfg Config) (*Subject, error) {
 	cfg.TTL = cmp.Or(cfg.TTL, 2*time.Second)
 	cfg.Parallel = cmp.Or(cfg.Parallel, 4)
 	cfg.Away = cmp.Or(cfg.Away, 10*time.Second)
-	w, err := newWorld(cfg)
+	r, patience, err := introduce(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	defer w.close()
-	p, err := w.hire(0)
-	if err != nil {
-		return nil, err
-	}
-	r, err := p.child.Await(ctx)
-	if err = errors.Join(err, p.child.End()); err != nil {
-		return nil, err
-	}
-	if found := p.child.Findings(); len(found) > 0 {
-		return nil, findingsError(found)
-	}
-	s := &Subject{cfg: cfg, Ready: r, design: own.Design(r.Name, cfg.Command, env.Topology{Lock: env.Single}, r)}
+	// A try is to tell how it stands, within a part of the ttl. A lock that heeds
+	// no wait_ms needs a longer one.
+	cfg.TTL = max(cfg.TTL, (5 * patience).Round(time.Second))
+	s := &Subject{cfg: cfg, Ready: r, TTL: cfg.TTL, design: own.Design(r.Name, cfg.Command, env.Topology{Lock: env.Single}, r)}
 	if s.cases = locktest.FromOutside(s.design); len(s.cases) == 0 {
 		return nil, fmt.Errorf("%s sells, and announces no lock: there is no lock to test; run it", r.Name)
 	}
 	return s, nil
+}
+
+// introduce has the program say what it is, and sees how long it tries for a
+// lock that another has.
+func introduce(ctx context.Context, cfg Config) (r protocol.Ready, patience time.Duration, err error) {
+	w, err := newWorld(cfg)
+	if err != nil {
+		return r, 0, err
+	}
+	defer w.close()
+	for n := range 2 {
+		p, err := w.hire(n)
+		if err != nil {
+			return r, 0, err
+		}
+		if r, err = p.child.Await(ctx); err != nil {
+			return r, 0, err
+		}
+		if r.Has(protocol.CanSell) && !r.Has(protocol.CanAnnounce) {
+			break
+		}
+		a := p.child.Ask(ctx, protocol.Request{Do: protocol.Acquire, Key: scenesKey})
+		patience = a.Read - a.Asked
+	}
+	for _, p := range w.all() {
+		if err := p.child.End(); err != nil {
+			return r, 0, err
+		}
+		if found := p.child.Findings(); len(found) > 0 {
+			return r, 0, findingsError(found)
+		}
+	}
+	return r, patience, nil
 }
 
 // Rules are the rules that will be tested.
@@ -112,7 +137,7 @@ func (s *Subject) Test(ctx context.Context, each func(Result)) (broken int, err 
 		if ctx.Err() != nil {
 			break
 		}
-		r := s.play(ctx, c, 3*s.cfg.TTL/2)
+		r := s.play(ctx, c, 3*s.cfg.TTL)
 		if r.Err != nil {
 			broken++
 		}
@@ -144,14 +169,18 @@ func (s *Subject) inParallel(play func(locktest.Case) Result, done func(locktest
 func (s *Subject) play(ctx context.Context, c locktest.Case, ttl time.Duration) Result {
 	cfg := s.cfg
 	cfg.TTL = ttl
+	if s.Ready.TTL > 0 && s.Ready.TTL != s.TTL { // it has a mind of its own
+		r, _, err := introduce(ctx, cfg)
+		if err != nil {
+			return Result{Rule: c.Name, Err: err}
+		}
+		ttl = r.TTL
+	}
 	w, err := newWorld(cfg)
 	if err != nil {
 		return Result{Rule: c.Name, Err: err}
 	}
 	defer w.close()
-	if s.Ready.TTL > 0 && s.Ready.TTL != s.cfg.TTL {
-		ttl = s.Ready.TTL // it heeds no other
-	}
 	err = c.Play(ctx, w, s.design, ttl)
 	return Result{Rule: c.Name, Err: err, Lines: w.lines(), Took: w.clock.Now()}
 }

@@ -190,7 +190,7 @@ func diesWaiting(ctx context.Context, p *player) error {
 func reentry(ctx context.Context, p *player) error {
 	d := p.spec.Of
 	if p.Worker == 1 {
-		if err := errors.Join(p.at(ctx, 0.3), p.refused(ctx), p.at(ctx, 0.5)); err != nil {
+		if err := errors.Join(p.at(ctx, 0.2), p.refused(ctx), p.at(ctx, 0.8)); err != nil {
 			return err
 		}
 		lease, err := p.take(ctx)
@@ -213,11 +213,11 @@ func reentry(ctx context.Context, p *player) error {
 		return p.problem("was refused with %w, not because the lock is busy", err)
 	}
 	if d.LockSpec.Reentrant {
-		if err := errors.Join(p.at(ctx, 0.2), inner.Release(ctx)); err != nil {
+		if err := errors.Join(p.at(ctx, 0.1), inner.Release(ctx)); err != nil {
 			return p.problem("could not leave: %w", err)
 		}
 	}
-	return errors.Join(p.at(ctx, 0.4), outer.Release(ctx))
+	return errors.Join(p.at(ctx, 0.6), outer.Release(ctx))
 }
 
 // cancelled: a patient worker is told to stop waiting, and does, for good.

@@ -64,7 +64,7 @@ func renewal(ctx context.Context, p *player) error {
 		}
 		return errors.Join(p.at(ctx, 2.5), lease.Release(ctx))
 	}
-	for _, moment := range []float64{1.2, 2.3} {
+	for _, moment := range []float64{1.2, 2.1} {
 		if err := errors.Join(p.at(ctx, moment), p.refused(ctx)); err != nil {
 			return err
 		}
