@@ -20,7 +20,8 @@ import (
 // Bounds of one stage of the tests of one mutant. Processor time tells a mutant
 // that hangs, however busy the machine is; the clock one that waits for ever.
 const (
-	processorSeconds = 120
+	slowest          = 20 // times what the tests take without a mutation
+	processorSeconds = 10 // and this besides
 	clock            = 30 * time.Minute
 	memoryKiB        = 6 << 20
 )
@@ -31,11 +32,12 @@ type bench struct {
 	tmp     string
 	sources map[string]*source
 	stages  [][]string
+	usual   map[int]time.Duration // processor time of a stage without a mutation
 }
 
 // weave compiles the test binary with mutants 1, 2, … of a list. It answers which
 // of the list must be compiled alone: sums of constants or strings, mostly.
-func (b *bench) weave(some []mutant) (alone map[int]bool, err error) {
+func (b *bench) weave(ctx context.Context, some []mutant) (alone map[int]bool, err error) {
 	alone = map[int]bool{}
 	for {
 		of := map[string]map[int]mutant{}
@@ -51,7 +53,7 @@ func (b *bench) weave(some []mutant) (alone map[int]bool, err error) {
 		for file, numbered := range of {
 			text[file] = b.sources[file].weave(numbered)
 		}
-		output, err := b.compile("woven", text)
+		output, err := b.compile(ctx, "woven", text)
 		if err == nil {
 			return alone, nil
 		}
@@ -94,7 +96,7 @@ func culprits(output string, text map[string]string) []int {
 
 // compile makes a test binary with files in place of, or beside, those in the work
 // tree. It answers what the compiler said.
-func (b *bench) compile(name string, text map[string]string) (string, error) {
+func (b *bench) compile(ctx context.Context, name string, text map[string]string) (string, error) {
 	replace := map[string]string{}
 	for _, file := range slices.Sorted(maps.Keys(text)) {
 		original, err := filepath.Abs(file)
@@ -114,18 +116,18 @@ func (b *bench) compile(name string, text map[string]string) (string, error) {
 	if err := os.WriteFile(overlay, list, 0o600); err != nil {
 		return "", err
 	}
-	build := exec.Command("go", "test", "-c", "-vet=off", "-gcflags=-e", "-overlay", overlay, "-o", filepath.Join(b.tmp, name), "./"+b.dir)
+	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-gcflags=-e", "-overlay", overlay, "-o", filepath.Join(b.tmp, name), "./"+b.dir)
 	output, err := build.CombinedOutput()
 	return string(output), err
 }
 
 // play plays a stage of the tests with one mutant of the woven binary, by its
 // number there (0 is none), or compiled alone.
-func (b *bench) play(stage, id int, alone bool, m mutant) (result, error) {
+func (b *bench) play(ctx context.Context, stage, id int, alone bool, m mutant) (result, error) {
 	name := "woven"
 	if alone {
 		name = "alone"
-		output, err := b.compile(name, map[string]string{m.File: b.sources[m.File].alone(m)})
+		output, err := b.compile(ctx, name, map[string]string{m.File: b.sources[m.File].alone(m)})
 		if err != nil && compileError.MatchString(output) {
 			return result{mutant: m, Result: notCompiled}, nil
 		}
@@ -134,23 +136,26 @@ func (b *bench) play(stage, id int, alone bool, m mutant) (result, error) {
 		}
 	}
 	start := time.Now()
-	r, err := b.run(name, id, b.stages[stage])
+	r, err := b.run(ctx, name, id, stage)
 	r.mutant, r.Seconds = m, time.Since(start).Seconds()
 	return r, err
 }
 
-// sound fails if a stage of the tests kills what is no mutant.
-func (b *bench) sound(stage int) error {
-	r, err := b.play(stage, 0, false, mutant{})
+// sound fails if a stage of the tests kills what is no mutant. It notes how much
+// processor time they take.
+func (b *bench) sound(ctx context.Context, stage int) error {
+	b.usual[stage] = clock
+	r, err := b.play(ctx, stage, 0, false, mutant{})
 	if err == nil && r.Result != survived {
 		err = fmt.Errorf("the tests fail without any mutation: %s %s", r.Result, r.By)
 	}
+	b.usual[stage] = r.processor
 	return err
 }
 
 // run runs the tests once, in a process of bounded time and memory, and in a
 // folder of its own: tests keep what they find beside them.
-func (b *bench) run(name string, id int, flags []string) (result, error) {
+func (b *bench) run(ctx context.Context, name string, id, stage int) (result, error) {
 	scratch := filepath.Join(b.tmp, "scratch")
 	here := filepath.Join(scratch, b.dir)
 	defer os.RemoveAll(scratch)
@@ -160,17 +165,19 @@ func (b *bench) run(name string, id int, flags []string) (result, error) {
 	if err := os.CopyFS(filepath.Join(here, "testdata"), os.DirFS(filepath.Join(b.dir, "testdata"))); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return result{}, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), clock)
+	limited, cancel := context.WithTimeout(ctx, clock)
 	defer cancel()
-	limits := fmt.Sprintf(`ulimit -t %d; ulimit -v %d; exec "$0" "$@"`, processorSeconds, memoryKiB)
-	args := append([]string{"-c", limits, filepath.Join(b.tmp, name), "-test.failfast", "-test.timeout=0"}, flags...)
-	test := exec.CommandContext(ctx, "sh", args...)
+	limits := fmt.Sprintf(`ulimit -t %d; ulimit -v %d; exec "$0" "$@"`, int(processorSeconds+slowest*b.usual[stage].Seconds()), memoryKiB)
+	args := append([]string{"-c", limits, filepath.Join(b.tmp, name), "-test.failfast", "-test.timeout=0"}, b.stages[stage]...)
+	test := exec.CommandContext(limited, "sh", args...)
 	test.Dir = here
 	test.Env = append(os.Environ(), "MUTANT="+strconv.Itoa(id), "TMPDIR="+scratch)
 	output, err := test.CombinedOutput()
 	switch {
+	case ctx.Err() != nil:
+		return result{}, ctx.Err()
 	case err == nil:
-		return result{Result: survived}, nil
+		return result{Result: survived, processor: test.ProcessState.UserTime() + test.ProcessState.SystemTime()}, nil
 	case test.ProcessState != nil && !test.ProcessState.Exited(): // by a signal
 		return result{Result: killedByTime}, nil
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // campaign is a number of mutants and the tests that are to kill them.
@@ -26,7 +28,7 @@ type campaign struct {
 // doubles the text of what is in it.
 const batch = 250
 
-func (c *campaign) play() (killed, all int, err error) {
+func (c *campaign) play(ctx context.Context) (killed, all int, err error) {
 	sources, chosen, err := c.choose()
 	if err != nil {
 		return 0, 0, err
@@ -44,7 +46,7 @@ func (c *campaign) play() (killed, all int, err error) {
 	for len(chosen) > 0 && all < c.n {
 		some := chosen[:min(len(chosen), c.n-all, batch)] // those that do not compile make room for others
 		chosen = chosen[len(some):]
-		if err := c.try(tmp, sources, known, some); err != nil {
+		if err := c.try(ctx, tmp, sources, known, some); err != nil {
 			return 0, 0, err
 		}
 		for _, m := range some {
@@ -61,7 +63,7 @@ func (c *campaign) play() (killed, all int, err error) {
 }
 
 // try finds the results of some mutants that are not known yet.
-func (c *campaign) try(tmp string, sources map[string]*source, known *results, some []mutant) error {
+func (c *campaign) try(ctx context.Context, tmp string, sources map[string]*source, known *results, some []mutant) error {
 	some = slices.DeleteFunc(slices.Clone(some), func(m mutant) bool {
 		r, ok := known.of[m.key()]
 		return ok && r.decided() && !(c.retry && r.Result == survived)
@@ -69,8 +71,8 @@ func (c *campaign) try(tmp string, sources map[string]*source, known *results, s
 	if len(some) == 0 {
 		return nil
 	}
-	b := &bench{dir: c.dir, tmp: tmp, sources: sources, stages: c.stages}
-	alone, err := b.weave(some)
+	b := &bench{dir: c.dir, tmp: tmp, sources: sources, stages: c.stages, usual: map[int]time.Duration{}}
+	alone, err := b.weave(ctx, some)
 	if err != nil {
 		return err
 	}
@@ -82,12 +84,12 @@ func (c *campaign) try(tmp string, sources map[string]*source, known *results, s
 				continue
 			}
 			if !sound {
-				if err := b.sound(stage); err != nil {
+				if err := b.sound(ctx, stage); err != nil {
 					return err
 				}
 				sound = true
 			}
-			r, err := b.play(stage, i+1, alone[i], m)
+			r, err := b.play(ctx, stage, i+1, alone[i], m)
 			if err != nil {
 				return err
 			}

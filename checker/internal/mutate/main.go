@@ -20,10 +20,13 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"strings"
+	"syscall"
 )
 
 func main() {
@@ -44,7 +47,9 @@ func main() {
 			c.stages = append(c.stages, strings.Fields(flags))
 		}
 	}
-	killed, all, err := c.play()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	killed, all, err := c.play(ctx)
+	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
 		os.Exit(255)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 )
 
 // What can become of a mutant.
@@ -29,6 +30,8 @@ type result struct {
 	Result  string  `json:"result"`
 	By      string  `json:"by,omitempty"` // what failed
 	Seconds float64 `json:"seconds"`
+
+	processor time.Duration
 }
 
 // results are kept in a file, if it has a name, one a line; the last of a mutant
