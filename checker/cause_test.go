@@ -87,6 +87,9 @@ func TestCausesAreToldWhereTheHistoryHasThem(t *testing.T) {
 			DoubleHold, CauseUnknown, ""},
 		"a release in doubt with another token": {tell(open).op(2, "acquire", "ok", 0, 1, token("c")).op(2, "release", "info", 2, 500, token("c")).op(0, "acquire", "ok", 3, 4, token("a")).op(1, "acquire", "ok", 400, 406, token("b")).op(0, "release", "fail", 600, 601, token("a"), failed("not the owner")),
 			DoubleHold, CauseUnknown, ""},
+		"the same, where a release has deleted what was another's": {tell(open).op(3, "acquire", "ok", 0, 1, onKey("y"), token("p")).op(4, "release", "ok", 5, 6, onKey("y"), token("q")).
+			op(2, "acquire", "ok", 10, 11, token("c")).op(2, "release", "info", 12, 500, token("c")).op(0, "acquire", "ok", 13, 14, token("a")).op(1, "acquire", "ok", 400, 406, token("b")).op(0, "release", "fail", 600, 601, token("a"), failed("not the owner")),
+			DoubleHold, ReleasedByAnother, "a release that worker 2 had sent at 0.012 s was still on its way"},
 		"looks at its own clock, sleeps, then deletes": {tell(histories.LockSpec{TTL: 300e6}).op(2, "acquire", "ok", 0, 1, token("c")).op(2, "release", "ok", 250, 420, token("c")).mark(histories.Nemesis, "pause", 255, targeting("worker-2")).
 			op(0, "acquire", "ok", 310, 311, token("a")).op(1, "acquire", "ok", 421, 423, token("b")).mark(histories.Nemesis, "resume", 418, targeting("worker-2")).op(0, "release", "fail", 500, 501, token("a"), failed("not the owner")),
 			DoubleHold, ReleasedByAnother, "its lease was over at 0.300 s, and the release deleted at 0.420 s or before what worker 0 had held"},
@@ -130,6 +133,10 @@ func TestCausesAreToldWhereTheHistoryHasThem(t *testing.T) {
 			DoubleHold, ReleasedByAnother, "a release that worker 2 had sent at 0.005 s was still on its way"},
 		"a release in flight, of a hold that began when the other did": {tell(open).op(2, "acquire", "ok", 0, 4, token("x#1")).op(2, "release", "info", 4, 500, token("x#1")).op(0, "acquire", "ok", 3, 4, token("x#2")).op(1, "acquire", "ok", 400, 406, token("b")).op(0, "release", "fail", 600, 601, token("x#2"), failed("not the owner")),
 			DoubleHold, CauseUnknown, ""},
+		"an earlier release by another that was done": {tell(open).op(2, "acquire", "ok", 0, 1, token("c")).op(2, "release", "ok", 2, 3, token("c")).op(0, "acquire", "ok", 4, 5, token("a")).op(1, "acquire", "ok", 400, 406, token("b")).op(0, "release", "fail", 600, 601, token("a"), failed("not the owner")),
+			DoubleHold, CauseUnknown, "no fault was in force"},
+		"a release that was under way, and refused": {tell(open).op(2, "acquire", "ok", 0, 1, token("x#1")).op(2, "release", "fail", 2, 500, token("x#1"), failed("not the owner")).op(0, "acquire", "ok", 3, 4, token("x#2")).op(1, "acquire", "ok", 400, 406, token("b")).op(0, "release", "fail", 600, 601, token("x#2"), failed("not the owner")),
+			DoubleHold, CauseUnknown, ""},
 		"a late delete that was done before the grant": {tell(histories.LockSpec{TTL: 300e6}).op(2, "acquire", "ok", 0, 1, token("c")).op(2, "release", "ok", 310, 320, token("c")).
 			op(0, "acquire", "ok", 315, 331, token("a")).op(1, "acquire", "ok", 421, 423, token("b")).op(0, "release", "fail", 500, 501, token("a"), failed("not the owner")),
 			DoubleHold, CauseUnknown, "no fault was in force"},
@@ -151,6 +158,9 @@ func TestCausesAreToldWhereTheHistoryHasThem(t *testing.T) {
 			Oversell, OldStock, "worker 1 was shown 1 at 0.021 s, although only 0 were left since 0.050 s"},
 		"the store lost a sale before the next one": {tell(histories.LockSpec{None: true}).op(0, "sell", "ok", 0, 50, orderID("a")).mark(histories.Nemesis, "kill", 60, targeting("redis-1")).mark(histories.Nemesis, "promoted", 70, targeting("redis-2")).op(1, "sell", "ok", 40, 150, orderID("b")),
 			Oversell, LostAtFailover, "what the store knew was lost at failover"},
+		"a failover before anything was sold": {tell(histories.LockSpec{None: true}).op(0, "sell", "fail", 0, 1, orderID("x"), failed("no lock")).mark(histories.Nemesis, "kill", 5, targeting("redis-1")).mark(histories.Nemesis, "promoted", 8, targeting("redis-2")).
+			op(0, "sell", "ok", 10, 20, orderID("a")).op(1, "sell", "ok", 30, 40, orderID("b")),
+			Oversell, CauseUnknown, ""},
 		"two sells that tell of one unit": {stocked(5, tell(histories.LockSpec{None: true})).op(0, "sell", "ok", 0, 50, orderID("a"), left(3), ofUnits(2)).op(1, "sell", "ok", 10, 60, orderID("b"), left(2), ofUnits(2)),
 			StockNotLinearizable, NotAtomic, "sold at the same time"},
 		"two sells that left one number, with a restock between them": {tell(histories.LockSpec{None: true}).op(0, "sell", "ok", 0, 10, orderID("a"), left(0)).op(1, "restock", "ok", 6, 7).op(1, "sell", "ok", 8, 20, orderID("b"), left(0)).op(2, "sell", "ok", 50, 51, orderID("c"), left(7)),

@@ -56,7 +56,8 @@ func TestTheRootComesFirst(t *testing.T) {
 
 // That no order fits is known when the last of the operations is there.
 func TestWhatIsKnownLaterComesLater(t *testing.T) {
-	s := tell(histories.LockSpec{}).op(0, "acquire", "ok", 0, 2, token("a")).op(1, "sell", "ok", 10, 11).op(0, "release", "fail", 100, 101, token("a"), failed("not the owner"))
+	s := tell(histories.LockSpec{}).op(0, "acquire", "ok", 0, 2, token("a")).op(1, "acquire", "info", 3, 4, token("b")).op(1, "release", "ok", 10, 200, token("b")).
+		op(1, "sell", "ok", 20, 21).op(0, "release", "ok", 300, 301, token("a"))
 	v := s.check()
 	var got []Property
 	for _, x := range v.Violations {
@@ -64,6 +65,16 @@ func TestWhatIsKnownLaterComesLater(t *testing.T) {
 	}
 	if diff := cmp.Diff([]Property{Oversell, StockNotLinearizable, LockNotLinearizable}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s%s", diff, told(v))
+	}
+}
+
+// An order that was taken twice names its own sells that acted.
+func TestATwiceTakenOrderNamesItsSells(t *testing.T) {
+	s := tell(histories.LockSpec{None: true}).op(0, "sell", "ok", 0, 1, orderID("a")).op(0, "sell", "ok", 10, 11, orderID("b")).op(0, "sell", "fail", 20, 21, orderID("a"), failed("no lock")).
+		op(0, "read", "ok", 24, 25, orderID("a")).op(0, "sell", "ok", 30, 31, orderID("a"))
+	s.h.Header.Initial = 9
+	if v := s.check().First(); v.Property != DuplicateOrder || !slices.Equal(v.Ops, []int64{1, 5}) {
+		t.Errorf("%+v", v)
 	}
 }
 

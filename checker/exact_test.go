@@ -73,3 +73,17 @@ func TestAnOperationInAPicture(t *testing.T) {
 		}
 	}
 }
+
+// What was answered after a contradiction came up says nothing about it.
+func TestUnitsThatVanished(t *testing.T) {
+	read := func(id, call, value int64) *histories.Op {
+		return &histories.Op{ID: id, F: histories.Read, Call: call, Return: call + 1, CallLine: int(id), Outcome: histories.OK, Qty: 1, Value: histories.N(value)}
+	}
+	c := &contradiction{To: 11}
+	if !unitsVanished([]*histories.Op{read(1, 10, 3), read(2, 20, 5)}, 5, c) {
+		t.Error("3 of 5 were there, and no sell that nobody recorded would explain it")
+	}
+	if unitsVanished([]*histories.Op{read(1, 2, 3), read(2, 10, 5)}, 5, c) {
+		t.Error("3 of 5 were there and then 5, and sells that nobody recorded would explain it")
+	}
+}
