@@ -137,6 +137,13 @@ func TestCausesAreToldWhereTheHistoryHasThem(t *testing.T) {
 			DoubleHold, CauseUnknown, "no fault was in force"},
 		"a release that was under way, and refused": {tell(open).op(2, "acquire", "ok", 0, 1, token("x#1")).op(2, "release", "fail", 2, 500, token("x#1"), failed("not the owner")).op(0, "acquire", "ok", 3, 4, token("x#2")).op(1, "acquire", "ok", 400, 406, token("b")).op(0, "release", "fail", 600, 601, token("x#2"), failed("not the owner")),
 			DoubleHold, CauseUnknown, ""},
+		"a release by another that has the same owner": {tell(open).op(2, "acquire", "info", 0, 1, token("x#1")).op(0, "acquire", "ok", 3, 4, token("x#2")).op(2, "release", "ok", 10, 11, token("x#1")).op(1, "acquire", "ok", 400, 406, token("b")).op(0, "release", "fail", 600, 601, token("x#2"), failed("not the owner")),
+			DoubleHold, CauseUnknown, ""},
+		"its own earlier release, sent again and refused": {late(tell(open)).op(0, "acquire", "info", 0, 1, token("ses#1")).op(0, "release", "fail", 2, 100, token("ses#1"), failed("connection refused")).op(0, "acquire", "ok", 1103, 1104, token("ses#3")).
+			op(0, "release", "fail", 1110, 1111, token("ses#1"), failed("not the owner")).op(1, "acquire", "ok", 1130, 1131, token("b#4")).op(0, "release", "fail", 1150, 1151, token("ses#3"), failed("not the owner")),
+			DoubleHold, CauseUnknown, ""},
+		"made up by the second of two that waited as long": {tell(open).op(0, "acquire", "ok", 0, 6).mark(histories.Nemesis, "partition", 390, fault(histories.Fault{From: []string{"worker-1"}, To: []string{"locks"}})).op(1, "acquire", "ok", 400, 406).op(0, "release", "ok", 1000, 1001),
+			DoubleHold, FailedOpen, "worker 1 went on at 0.406 s"},
 		"a late delete that was done before the grant": {tell(histories.LockSpec{TTL: 300e6}).op(2, "acquire", "ok", 0, 1, token("c")).op(2, "release", "ok", 310, 320, token("c")).
 			op(0, "acquire", "ok", 315, 331, token("a")).op(1, "acquire", "ok", 421, 423, token("b")).op(0, "release", "fail", 500, 501, token("a"), failed("not the owner")),
 			DoubleHold, CauseUnknown, "no fault was in force"},
@@ -158,7 +165,7 @@ func TestCausesAreToldWhereTheHistoryHasThem(t *testing.T) {
 			Oversell, OldStock, "worker 1 was shown 1 at 0.021 s, although only 0 were left since 0.050 s"},
 		"the store lost a sale before the next one": {tell(histories.LockSpec{None: true}).op(0, "sell", "ok", 0, 50, orderID("a")).mark(histories.Nemesis, "kill", 60, targeting("redis-1")).mark(histories.Nemesis, "promoted", 70, targeting("redis-2")).op(1, "sell", "ok", 40, 150, orderID("b")),
 			Oversell, LostAtFailover, "what the store knew was lost at failover"},
-		"a failover before anything was sold": {tell(histories.LockSpec{None: true}).op(0, "sell", "fail", 0, 1, orderID("x"), failed("no lock")).mark(histories.Nemesis, "kill", 5, targeting("redis-1")).mark(histories.Nemesis, "promoted", 8, targeting("redis-2")).
+		"a failover before anything was sold": {tell(histories.LockSpec{None: true}).op(0, "restock", "fail", 0, 1, failed("could not connect")).mark(histories.Nemesis, "kill", 5, targeting("redis-1")).mark(histories.Nemesis, "promoted", 8, targeting("redis-2")).
 			op(0, "sell", "ok", 10, 20, orderID("a")).op(1, "sell", "ok", 30, 40, orderID("b")),
 			Oversell, CauseUnknown, ""},
 		"two sells that tell of one unit": {stocked(5, tell(histories.LockSpec{None: true})).op(0, "sell", "ok", 0, 50, orderID("a"), left(3), ofUnits(2)).op(1, "sell", "ok", 10, 60, orderID("b"), left(2), ofUnits(2)),

@@ -16,7 +16,7 @@
 // few random histories; what survives these, the tests with more of them.
 //
 // The exit status is 1 if fewer than -least per cent were killed. By hand and
-// weekly: 200 take half an hour on two cores.
+// weekly: 200 take an hour on two cores.
 package main
 
 import (
