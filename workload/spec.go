@@ -87,6 +87,9 @@ var standard = Spec{
 	LockKey: GrainSKU, StockOn: OnOwn, Persistence: "none",
 }
 
+// Defaults are the settings of a design that has none of its own.
+func Defaults() Spec { return standard }
+
 // flashSale are the defaults of the articles' scene: 1,000 customers at
 // once, 100 units of one article.
 var flashSale = Spec{

@@ -206,10 +206,13 @@ func (a *app) flags(name string) *pflag.FlagSet {
 	f.Usage = func() {
 		for _, v := range verbs() {
 			if v.name == name {
-				fmt.Fprintf(a.stdout, "%s %s [flags] %s\n%s\n\n", cmp.Or(a.Name, "lockcheck"), name, v.args, v.summary)
+				fmt.Fprintf(a.stdout, "%s\n%s\n\n", strings.TrimSpace(fmt.Sprintf("%s %s [flags] %s", cmp.Or(a.Name, "lockcheck"), name, v.args)), v.summary)
 			}
 		}
-		fmt.Fprint(a.stdout, f.FlagUsagesWrapped(80))
+		fmt.Fprint(a.stdout, usageOf(f))
+		if example := examples[name]; example != "" {
+			fmt.Fprintf(a.stdout, "\nExample:\n  %s\n", a.called(example))
+		}
 	}
 	return f
 }

@@ -64,8 +64,8 @@ var notOfBench = unheeded{
 func runBench(ctx context.Context, a *app, args []string) (int, error) {
 	f := newRunFlags(a, "bench")
 	notOfBench.hide(f.set)
-	f.set.Lookup("format").Usage = "text or json"
-	f.set.Lookup("time-limit").Usage = "how long each design sells"
+	f.set.Lookup("format").Usage = "output format: text or json"
+	f.set.Lookup("time-limit").Usage = "time that each design sells"
 	if err := setDefaults(f.set, benchDefaults); err != nil {
 		return 0, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/cluster/sim"
+	"github.com/lockcheck/lockcheck/nemesis"
 	"github.com/lockcheck/lockcheck/workload"
 )
 
@@ -48,65 +49,75 @@ func newRunFlags(a *app, verb string) *runFlags {
 	if len(a.Own) > 0 {
 		standard = strings.Join(a.Own.Names(), ",")
 	}
-	s.StringVar(&f.design, "design", standard, "design, or several with commas, or all, controls, known-bad")
-	s.StringVar(&f.nemesis, "nemesis", "failover", "nemesis; with commas: each in turn; with +: together in one run; all; mixed")
-	s.StringVar(&f.variant, "variant", "", "play only this variant of the nemesis (lockcheck list NEMESIS)")
-	s.StringVar(&f.cluster, "cluster", sim.Driver.Name, clusterHelp())
-	s.Uint64Var(&f.seed, "seed", 0, "decides everything random (default: a new one, printed first)")
-	s.IntVar(&f.runs, "runs", 0, "runs of a cell, with new seeds; on sim at most so many: the first invalid one ends them (default: sim 3, or 20 where a design claims to break; docker 1)")
-	s.BoolVar(&f.allRuns, "all-runs", false, "make all runs of a cell, however many are invalid: 31 of 100 is a rate (docker does so always)")
-	s.DurationVar(&f.timeLimit, "time-limit", 30*time.Second, "how long faults go on in a run")
-	s.DurationVar(&f.interval, "interval", 0, "between two faults (default 9s)")
-	s.DurationVar(&f.downAfter, "down-after", 0, "how long a master must be silent for Sentinel (default 800ms; 3s under restart)")
-	s.StringVar(&f.schedule, "schedule", "", "replay the fault schedule in this file")
+	s.StringVar(&f.design, "design", standard, "designs, separated by commas; also all, controls, known-bad")
+	s.StringVar(&f.nemesis, "nemesis", "failover", "nemeses; with commas each in turn, with + together in one run; also all (each in turn), mixed (all in one run)")
+	s.StringVar(&f.variant, "variant", "", "the only variant of the nemesis to play (lockcheck list NEMESIS names them)")
+	s.StringVar(&f.schedule, "schedule", "", "file with a fault schedule to replay")
+	s.DurationVar(&f.timeLimit, "time-limit", 30*time.Second, "duration of the faults in a run")
+	s.DurationVar(&f.interval, "interval", 0, fmt.Sprintf("time between two faults (default %v; contended scene 5s)", nemesis.DefaultInterval))
+	s.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: a new one, printed first)")
+	s.IntVar(&f.runs, "runs", 0, "runs of a cell, each with the next seed; in virtual time at most, since the first invalid one ends them (default: sim 3, or 20 where a design claims to break; docker 1)")
+	s.BoolVar(&f.allRuns, "all-runs", false, "make all runs of a cell, however many are invalid, so that \"31 of 100\" is a rate; always so on docker")
+	s.StringVar(&f.shard, "shard", "", "i/n: only the i-th of n parts of the cells")
+	s.StringVar(&f.expect, "expect", "", "claims: exit 0 if every verdict is what the design claims")
+	group(s, "Run")
 	specFlags(s, &f.spec)
 	f.exec.add(s)
-	s.StringVar(&f.image, "image", "", "docker: base image, Debian-based, of redis or valkey or of plain Debian")
-	s.StringVar(&f.store, "store", "store", "folder for the runs' histories and reports")
-	s.StringVar(&f.format, "format", "text", "text, json, junit or markdown")
-	s.StringVar(&f.expect, "expect", "", "claims: exit 0 if every verdict is what the design claims")
-	s.StringVar(&f.shard, "shard", "", "i/n: only the i-th of n parts of the cells")
+	group(s, "Own program")
+	s.StringVar(&f.cluster, "cluster", sim.Driver.Name, clusterHelp())
+	s.StringVar(&f.image, "image", "", "docker: base image of the servers, Debian-based: Redis, Valkey or plain Debian")
+	s.StringVar(&f.spec.Persistence, "persistence", "", "append-only file of the lock's servers: none (default), everysec or always")
+	s.DurationVar(&f.downAfter, "down-after", 0, "silence after which Sentinel takes a master for down (default 800ms; 3s under restart)")
+	group(s, "Cluster")
+	s.StringVar(&f.store, "store", "store", "folder for histories and reports")
+	s.StringVar(&f.format, "format", "text", "output format: text, json, junit or markdown")
+	group(s, "Output")
 	return f
 }
 
 // specFlags are the settings of the workload. 0 or "" means the design's own
-// default, which is the article's where it has one.
+// default, which is the article's where it has one, or else the one shown.
 func specFlags(s *pflag.FlagSet, w *workload.Spec) {
+	d := workload.Defaults()
 	s.StringVar(&w.Workload, "workload", "", "stock (default), or flash-sale: 1,000 customers at once for 100 units")
 	s.StringVar(&w.Scene, "scene", "", "standard (default), or contended: 12 workers, 2 SKUs, a fault every 5s")
-	s.IntVar(&w.Workers, "concurrency", 0, "workers (default 10)")
-	s.IntVar(&w.PerHost, "per-host", 0, "workers that share one process (default 1)")
-	s.IntVar(&w.MaxOps, "max-ops", 0, "sells per worker (default: no limit)")
-	s.IntVar(&w.SKUs, "skus", 0, "SKUs on sale (default 12)")
-	s.Int64Var(&w.Stock, "stock", 0, "units in a SKU's batch (default 5)")
-	s.StringVar(&w.Qty, "qty", "", `units of an order (default "1,10%:2")`)
-	s.IntVar(&w.Customers, "customers", 0, "customers, who buy a batch once each (default: every order its own)")
-	s.StringVar(&w.Work, "work", "", `time inside the critical section (default "1ms-20ms,3%:65%ttl-85%ttl")`)
-	s.StringVar(&w.Think, "think", "", `time between two purchases (default "10ms-50ms")`)
-	s.StringVar(&w.StockOn, "stock-on", "", "own (a Redis of its own), lock (on the lock's master) or sql")
-	s.StringVar(&w.LockKey, "lock-key", "", "grain of the lock: category, sku, user-sku or segment")
-	s.Var(leaseFlag{w}, "ttl", "of the lock (default 5s); a mixed fleet: 3s,500ms gives them to the workers in turn")
-	s.DurationVar(&w.Grace, "grace", 0, "after the ttl by which a free lock must be had (default 1s)")
-	s.DurationVar(&w.MaxHold, "max-hold", 0, "nobody needs the lock for longer: a longer hold is a violation (default: any may be)")
-	s.DurationVar(&w.MaxZombie, "max-zombie", 0, "a lock that nobody holds is refused no longer, else it is a violation (default: any time is only told)")
-	s.IntVar(&w.Retries, "retries", 0, "of a busy lock; -1: none (default 3)")
-	s.DurationVar(&w.RetryDelay, "retry-delay", 0, "between two tries (default 50ms)")
-	s.Var((*noneOrDuration)(&w.Jitter), "jitter", "at most this much more; -1: none (default 50ms)")
-	s.DurationVar(&w.Wait, "wait", 0, "for a busy lock, where tries are not counted (default 2s)")
-	s.DurationVar(&w.Renew, "renew", 0, "between two renewals (default ttl/3)")
-	s.Float64Var(&w.Drift, "drift", 0, "redlock: share of the ttl for clock drift (default 0.01)")
-	s.IntVar(&w.Nodes, "nodes", 0, "redlock: servers, 3 or 5 (default 5)")
-	s.IntVar(&w.Acks, "acks", 0, "wait-lock: replicas that must have the lock (default 1)")
-	s.DurationVar(&w.AckWait, "ack-wait", 0, "wait-lock: how long WAIT waits (default 100ms)")
-	s.StringVar(&w.Persistence, "persistence", "", "of the lock's servers: none, everysec or always")
+	s.IntVar(&w.Workers, "concurrency", 0, fmt.Sprintf("number of workers (default %d)", d.Workers))
+	s.IntVar(&w.PerHost, "per-host", 0, fmt.Sprintf("workers that share one process (default %d)", d.PerHost))
+	s.IntVar(&w.MaxOps, "max-ops", 0, "purchases per worker (default: no limit)")
+	s.IntVar(&w.SKUs, "skus", 0, fmt.Sprintf("articles on sale (default %d)", d.SKUs))
+	s.Int64Var(&w.Stock, "stock", 0, fmt.Sprintf("units in a batch of an article (default %d)", d.Stock))
+	s.StringVar(&w.Qty, "qty", "", fmt.Sprintf("units of an order, as a distribution (default %q)", d.Qty))
+	s.IntVar(&w.Customers, "customers", 0, "number of customers, each of whom buys a batch once (default: every order is its own)")
+	s.StringVar(&w.Work, "work", "", fmt.Sprintf("time inside the critical section, as a distribution (default %q)", d.Work))
+	s.StringVar(&w.Think, "think", "", fmt.Sprintf("time between two purchases, as a distribution (default %q)", d.Think))
+	s.StringVar(&w.StockOn, "stock-on", "", "place of the stock: own (a Redis of its own), lock (the lock's master) or sql (default: the design's)")
+	group(s, "Workload")
+	s.Var(leaseFlag{w}, "ttl", fmt.Sprintf("lock lease duration (default %v); 3s,500ms: a mixed fleet, which gives the durations to the workers in turn", d.TTL))
+	s.DurationVar(&w.Grace, "grace", 0, fmt.Sprintf("how long after the TTL an expired lock may still be refused before stuck-lock is reported (default %v)", d.Grace))
+	s.DurationVar(&w.MaxHold, "max-hold", 0, "longest allowed hold; a longer one is reported as max-hold (default: no limit)")
+	s.DurationVar(&w.MaxZombie, "max-zombie", 0, "longest time that a lock without a holder may be refused; a longer one is reported as a violation (default: no limit, a warning only)")
+	s.IntVar(&w.Retries, "retries", 0, fmt.Sprintf("attempts after the first when the lock is busy; -1 for none (default %d)", d.Retries))
+	s.DurationVar(&w.RetryDelay, "retry-delay", 0, fmt.Sprintf("time between two attempts (default %v)", d.RetryDelay))
+	s.Var((*noneOrDuration)(&w.Jitter), "jitter", fmt.Sprintf("random time added to the retry delay, at most; -1 for none (default %v)", d.Jitter))
+	s.DurationVar(&w.Wait, "wait", 0, fmt.Sprintf("how long to wait for a busy lock, for designs that poll instead of counting retries (default %v)", d.Wait))
+	s.DurationVar(&w.Renew, "renew", 0, "time between two renewals (default: a third of the TTL)")
+	s.StringVar(&w.LockKey, "lock-key", "", "what one lock guards: category, sku, user-sku or segment (default: the design's)")
+	s.Float64Var(&w.Drift, "drift", 0, fmt.Sprintf("redlock: share of the TTL set aside for clock drift (default %v)", d.Drift))
+	s.IntVar(&w.Nodes, "nodes", 0, fmt.Sprintf("redlock: number of servers, 3 or 5 (default %d)", d.Nodes))
+	s.IntVar(&w.Acks, "acks", 0, fmt.Sprintf("wait-lock: replicas that must acknowledge the lock (default %d)", d.Acks))
+	s.DurationVar(&w.AckWait, "ack-wait", 0, fmt.Sprintf("wait-lock: how long to wait for the acknowledgements (default %v)", d.AckWait))
+	group(s, "Lock")
 }
 
 // noneOrDuration is a duration for which -1 says none.
 type noneOrDuration time.Duration
 
 func (d *noneOrDuration) String() string {
-	if *d < 0 {
+	switch {
+	case *d < 0:
 		return "-1"
+	case *d == 0:
+		return "0" // pflag's zero value, of which help says nothing
 	}
 	return time.Duration(*d).String()
 }
@@ -182,11 +193,11 @@ func (f *runFlags) check() error {
 		return usagef("--interval=%v: %d faults in a --time-limit of %v; at most %d, so at least %v",
 			f.interval, f.timeLimit/f.interval, f.timeLimit, mostFaults, f.timeLimit/mostFaults)
 	case math.IsNaN(f.spec.Drift) || f.spec.Drift < 0 || f.spec.Drift >= 1:
-		return usagef("--drift=%v: want a share of the ttl, from 0 to below 1", f.spec.Drift)
+		return usagef("--drift=%v: want a share of the TTL, from 0 to below 1", f.spec.Drift)
 	case f.runs < 0:
 		return usagef("--runs=%d: must not be negative", f.runs)
 	case f.spec.Workers == 1 && f.set.Name() != "bench":
-		return usagef("--concurrency=1: one worker has nobody to share a lock with")
+		return usagef("--concurrency=1: need at least 2 workers")
 	}
 	return f.checkZeros()
 }
@@ -226,7 +237,7 @@ func (f leaseFlag) Type() string          { return "durations" }
 func (f leaseFlag) String() string {
 	switch {
 	case f.spec == nil || f.spec.TTL == 0:
-		return "0s"
+		return "0" // pflag's zero value, of which help says nothing
 	case f.spec.Leases != "":
 		return f.spec.Leases
 	}

@@ -27,9 +27,9 @@ var notOfSearch = unheeded{
 // runSearch looks for a violation with many seeds and makes it small.
 func runSearch(ctx context.Context, a *app, args []string) (int, error) {
 	f := newRunFlags(a, "search")
-	property := f.set.String("property", "", "look for this property only")
-	shrinkTime := f.set.Duration("shrink-time", time.Minute, "how long to shrink at most; 0: not at all")
-	f.set.Lookup("runs").Usage = "seeds to try (default 1000)"
+	property := f.set.String("property", "", "the only property to look for")
+	shrinkTime := f.set.Duration("shrink-time", time.Minute, "longest time to spend on shrinking; 0 for none")
+	f.set.Lookup("runs").Usage = "number of seeds to try (default 1000)"
 	notOfSearch.hide(f.set)
 	if err := a.parse(f.set, args, 0, 0); err != nil {
 		return 0, err
