@@ -16,7 +16,7 @@ const (
 	adviseUndone   = "run it again to its end; lockcheck clean removes what real servers left"
 	adviseElection = "give a replica time to be promoted: a longer --time-limit, or a shorter --down-after"
 	adviseEvents   = "record acquire and release of the lock, and sell of the shop: docs/history-format.md"
-	adviseLease    = "let the run go on for longer than ttl + grace after the last fault: a longer --time-limit, or a shorter --ttl"
+	adviseLease    = "let the run go on for longer than TTL + grace after the last fault: a longer --time-limit, or a shorter --ttl"
 	adviseSells    = "record with each write the sell that it belongs to: docs/history-format.md"
 	adviseSearch   = "more steps for the search (check --budget), or fewer operations on one key; tokens and orders that never come again are decided exactly, at any size"
 )

@@ -194,7 +194,7 @@ func splitsWorkers(f *fault) bool {
 // whyMadeUp tells whether one of the two was granted a lock by nobody: while
 // it was cut off from the lock service, or that was down.
 func (r *run) whyMadeUp(a, b *hold) (Cause, string) {
-	// Who made a grant up had waited in vain for a real one.
+	// A worker that made a grant up had waited in vain for a real one.
 	h := b
 	if a.acquire.Return-a.acquire.Call > b.acquire.Return-b.acquire.Call {
 		h = a

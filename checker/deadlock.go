@@ -18,7 +18,7 @@ import (
 //
 // A hold counts while its worker believed and its lease was certainly in force,
 // an ask from its call to its answer; asks for one lock that follow each other,
-// with nothing taken or given back in between, are one. Whoever is refused and
+// with nothing taken or given back in between, are one. A worker that is refused and
 // gives back at once has not waited: that two do so at one moment is bad luck,
 // and dissolves by itself. So only a wait of all of them at once that goes on for
 // longer than a try takes is a deadlock. While servers are hit, nobody can tell

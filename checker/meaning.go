@@ -63,7 +63,7 @@ func (r *run) meant(f *fault, t traffic) lack {
 	what := t.what
 	switch {
 	case f.event.Fault != nil && f.event.Proof == "": // what was not injected was seen to happen
-		return lack{sprintf("nothing showed that a fault bit: %s", faultStory(f)), adviseVariant}
+		return lack{sprintf("no evidence that the fault took effect: %s", faultStory(f)), adviseVariant}
 	case t.first > f.from:
 		return lack{sprintf("no %s before a fault: %s", what, faultStory(f)), adviseLater}
 	case f.to == histories.Never:

@@ -21,7 +21,7 @@ const (
 	grantsTwice  defect = "the lock is granted although it is held"
 	deletesAny   defect = "a release deletes whosever lock it is"
 	takesAnew    defect = "a renewal takes a lock that is free"
-	neverFrees   defect = "a release says ok and leaves the lock for ever"
+	neverFrees   defect = "a release says ok and leaves the lock forever"
 	repeatsFence defect = "a grant carries an old number"
 	looksAtNone  defect = "workers do not look at their deadline"
 	sellsTooMuch defect = "the stock is not checked"

@@ -6,7 +6,7 @@
 // (mutex.go, stock.go) decide at any size; porcupine re-decides whatever is
 // small enough, and a disagreement is an error of ours that fails loudly.
 //
-// No false alarm, no missed violation. Where that cannot be had, the verdict
+// No false alarm, no missed violation. Where that is impossible, the verdict
 // is Unknown and says why.
 package checker
 
@@ -89,7 +89,7 @@ var Properties = [...]struct {
 	{LeaseGap, LockLevel, "a renewal said ok although the lease had ended and someone else held the lock in between"},
 	{LeaseLost, LockLevel, "a release or renewal was told \"not the owner\" inside a lease that nothing recorded can have ended"},
 	{FenceRegression, LockLevel, "a later grant carries a number not above an earlier one, or the store took a smaller one after a larger"},
-	{StuckLock, LockLevel, "nobody holds the lock, yet nobody gets it for longer than ttl + grace"},
+	{StuckLock, LockLevel, "nobody holds the lock, yet nobody gets it for longer than TTL + grace"},
 	{Deadlock, LockLevel, "each of some workers holds a lock and waits for the one that the next of them holds"},
 	{MaxHold, LockLevel, "a worker held a lock for longer than max-hold"},
 	{ZombieTime, LockLevel, "nobody held the lock, and it was refused for longer than max-zombie"},

@@ -256,7 +256,7 @@ func TestARunMustHaveMeantSomething(t *testing.T) {
 		"no fault was injected":                     {traffic(), "the nemesis kill injected no fault"},
 		"none was meant to be":                      {change(traffic(), func(h *histories.History) { h.Header.Nemesis = "none" }), ""},
 		"a foreign history":                         {change(traffic(), func(h *histories.History) { h.Header.Nemesis = "" }), ""},
-		"the fault left no proof":                   {kill(3500, 5500, ""), "nothing showed that a fault bit: redis-1 killed at 3.50 s"},
+		"the fault left no proof":                   {kill(3500, 5500, ""), "no evidence that the fault took effect: redis-1 killed at 3.50 s"},
 		"it was never undone":                       {kill(3500, 0, "no PING"), "a fault was never undone: redis-1 killed at 3.50 s"},
 		"nothing came before it":                    {kill(0, 1500, "no PING"), "no lock was granted before a fault: redis-1 killed at 0.000 s"},
 		"nothing came after it":                     {kill(8500, 15000, "no PING"), "no lock was granted after a fault: redis-1 killed at 8.50 s"},

@@ -43,7 +43,7 @@ func (r *run) workersEnds() {
 	}
 }
 
-// killed notes the death of the hosts of a mark. Whoever was caught in an
+// killed notes the death of the hosts of a mark. A worker that was caught in an
 // ambush died some time after it was laid: when it fell silent, before it was
 // started again.
 func (r *run) killed(m *histories.Event) {

@@ -81,7 +81,7 @@ func Functions() []string { return slices.Concat(functions[:], marks) }
 // Reasons a sell fails with, as its Error.
 const (
 	SoldOut = "sold-out" // seen says how many units were left
-	Busy    = "busy"     // the lock was not to be had
+	Busy    = "busy"     // the lock was taken
 )
 
 // Refused is the Error of an operation that certainly did nothing, for a

@@ -25,7 +25,7 @@ var (
 	ErrNotJSON     = errors.New("not JSON")
 	ErrLineTooLong = fmt.Errorf("line longer than %d MiB", MaxLine>>20)
 	ErrShape       = errors.New("not a line of a history")
-	ErrEvent       = errors.New("no valid event")
+	ErrEvent       = errors.New("invalid event")
 	ErrDuplicate   = errors.New("used twice")
 	ErrUnpaired    = errors.New("completion without an invocation")
 )

@@ -59,7 +59,7 @@ type Nemesis struct {
 	Summary string
 	// Variants are the names of the episodes that the plan takes turns with.
 	Variants []Variant
-	// Needs says why the nemesis cannot be had for these parameters; nil if
+	// Needs says why the nemesis is impossible with these parameters; nil if
 	// it can. It refuses rather than do less.
 	Needs func(Params) error
 	// DownAfter is how long a master must be silent before the others think it

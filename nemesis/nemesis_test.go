@@ -258,7 +258,7 @@ func TestAKeyThatWasLockedDuringTheInjectionIsNotFree(t *testing.T) {
 		lease time.Duration
 		want  []string
 	}{
-		{"a stale replica may keep it for ever", 0, []string{"worker-7", "key:before"}},
+		{"a stale replica may keep it forever", 0, []string{"worker-7", "key:before"}},
 		{"until the lease is over", 2350 * time.Millisecond, []string{"worker-5", "key:just before"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

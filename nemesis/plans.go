@@ -36,7 +36,7 @@ func (p Params) between(lo, hi time.Duration) time.Duration {
 	return lo + time.Duration(p.Rand.Int64N(int64(hi-lo)))
 }
 
-// lease is the ttl, or what stands for it where the design has none.
+// lease is the TTL, or what stands for it where the design has none.
 func (p Params) lease() time.Duration {
 	if p.TTL > 0 {
 		return p.TTL
@@ -365,7 +365,7 @@ func lostPackets(p Params) []Step {
 	}
 }
 
-// loseReply swallows the reply to the next operation of a kind, whoever makes
+// loseReply swallows the reply to the next operation of a kind, whichever worker makes
 // it, and to a few more.
 func loseReply(f string) func(Params) []Step {
 	return func(p Params) []Step {

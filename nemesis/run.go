@@ -29,10 +29,10 @@ type Effect struct {
 	At      time.Duration // when it took effect, if that was later than it was asked for: at a step; else 0
 }
 
-// Run plays a schedule until the moment until, when it leaves the rest (the
-// healing too) to the caller; but who was killed for another to be promoted is
-// not started again before that: it would be a restart, which is another
-// fault. Faults that could not be injected are recorded with their error, and
+// Run plays a schedule until the moment until, then returns and leaves further
+// healing to the caller. A master that was killed to force a promotion is not
+// started again before the promotion happens; that would be the restart fault.
+// Faults that could not be injected are recorded with their error, and
 // returned joined.
 func Run(ctx context.Context, w World, s Schedule, watch *Watch, until time.Duration) error {
 	p := player{World: w, watch: watch, until: until}

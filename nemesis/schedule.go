@@ -51,7 +51,7 @@ type Trigger struct {
 	Type histories.Type `json:"type,omitempty"` // default ok
 	// Free wants a key that nobody held or asked for when the episode's faults
 	// were injected: any other may be locked in a stale replica, for as long as
-	// Lease (ns; 0: for ever) after the last one.
+	// Lease (ns; 0: forever) after the last one.
 	Free  bool          `json:"free,omitempty"`
 	Lease time.Duration `json:"lease,omitempty"`
 	// MinWork wants the sell around the event to work at least that long (ns).

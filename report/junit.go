@@ -83,7 +83,7 @@ func suiteOf(r Run) junitSuite {
 		s.add(propertyCase(r, res))
 	}
 	if len(r.Verdict.Results) == 0 || r.Verdict.Outcome == checker.Unknown && r.Verdict.Reason != "" {
-		s.add(junitCase{Name: "the run meant something", Class: s.Name, Time: seconds(0),
+		s.add(junitCase{Name: "run was conclusive", Class: s.Name, Time: seconds(0),
 			Error: &junitFault{Message: plain(r.Verdict.Reason), Type: string(checker.Unknown)}})
 	}
 	return s

@@ -26,23 +26,23 @@ var guards = map[checker.Level]string{
 	checker.BusinessLevel: "sales, orders and stock add up",
 }
 
-// advice answers the reader's next question about a cause: is it my design,
+// advice answers the reader's next question about a cause: is it my design
 // or are it my settings?
 var advice = map[checker.Cause]string{
-	checker.LeaseRanOut:       "The work took longer than the lease. A longer ttl or a renewal makes it rarer; only a store that refuses stale writes (fencing, or a conditional update) makes it harmless.",
+	checker.LeaseRanOut:       "The work took longer than the lease. A longer TTL or a renewal makes it rarer; only a store that refuses stale writes (fencing, or a conditional update) makes it harmless.",
 	checker.LostAtFailover:    "Design, not settings: Redis replicates asynchronously, so a replica can be promoted without the newest locks. WAIT narrows the window; a store that refuses stale writes makes it harmless.",
 	checker.SplitBrain:        "Design, not settings: for a while two masters answered. min-replicas-to-write shortens it; a quorum of independent servers or fencing at the store closes it.",
 	checker.ReleasedByAnother: "Design: a release must compare the owner and delete in one step (a script), or a late finisher frees the lock of the next holder.",
-	checker.OwnLateRelease:    "Design: a release had got no answer, and the worker took the lock again under the same owner, so the first release deleted the second lock. Use a fresh random token for every acquire.",
-	checker.DeletedByAnother:  "Design: somebody who does not hold the lock deletes it by its age, or because its holder seems to be gone. Let the lock end by its ttl instead, or let a store refuse stale writes: whoever was wrongly taken for dead is never told.",
+	checker.OwnLateRelease:    "Design: a release had got no answer, and the worker took the lock again under the same owner, so the first release deleted the second lock. Use a fresh random token forevery acquire.",
+	checker.DeletedByAnother:  "Design: somebody who does not hold the lock deletes it by its age, or because its holder seems to be gone. Let the lock end by its TTL instead, or let a store refuse stale writes: a worker that was wrongly taken for dead is never told.",
 	checker.ClockJumped:       "Design: a deadline was taken from a wall clock that can jump. Use the monotonic clock, and let the store refuse stale writes.",
-	checker.RestartedEmpty:    "Settings and design: the server came back without the lock. appendfsync always keeps it; with several servers, delay the restart by one ttl.",
+	checker.RestartedEmpty:    "Settings and design: the server came back without the lock. appendfsync always keeps it; with several servers, delay the restart by one TTL.",
 	checker.BeforeCommit:      "Design: the lock was released before the transaction was committed, so the next holder read the old row. Commit first, then release.",
-	checker.NeverReleased:     "Design: a path leaves without releasing, and the lock stays until its ttl, or for ever without one. Release in a defer; always set a ttl, in the same command.",
+	checker.NeverReleased:     "Design: a path leaves without releasing, and the lock stays until its TTL, or forever without one. Release in a defer; always set a TTL, in the same command.",
 	checker.RenewalStopped:    "Design: the renewal ended while the work went on, and the worker was not told. A failed renewal must stop the work.",
 	checker.RenewedReleased:   "Design: the renewal outlived the release and took the lock again, or prolonged another's. Stop the renewal before releasing, and renew only what is still one's own.",
 	checker.NotAtomic:         "Design: the stock was checked in one step and changed in another, and others came between. Check and change in one command, script or conditional update.",
-	checker.SharedOwner:       "Design: two workers used the same owner id, so each took the other's lock for its own. Use a fresh random token for every acquire.",
+	checker.SharedOwner:       "Design: two workers used the same owner id, so each took the other's lock for its own. Use a fresh random token forevery acquire.",
 	checker.FailedOpen:        "Design: when the lock service could not be reached, the worker went on without a lock. Refuse the sale instead.",
 	checker.OldStock:          "Design: the deciding read saw a stock that was no longer true: from a replica, an old snapshot, or before the lock was had. Read after the lock, from the master, in the statement that decides.",
 	checker.RetriedBlind:      "Design: a request that had got no answer was sent again, and both took effect. Give each attempt an id that the store takes once.",

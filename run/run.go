@@ -126,7 +126,7 @@ func (r *run) keepLogs(ctx context.Context) {
 	r.result.Unlogged = servers.Logs(ctx, r.Log)
 }
 
-// Feasible says why a plan cannot be had; nil if it can.
+// Feasible says why a plan cannot be run; nil if it can.
 func Feasible(p Plan) error {
 	_, err := prepared(p).schedule()
 	return err

@@ -15,7 +15,7 @@ var stockService = Spec{
 	TTL: 5 * time.Second, Retries: 3, RetryDelay: 50 * time.Millisecond, Jitter: 50 * time.Millisecond,
 }
 
-// renewed are settings for locks with a watchdog: some work outlasts the ttl,
+// renewed are settings for locks with a watchdog: some work outlasts the TTL,
 // which is what renewal is for.
 var renewed = Spec{
 	TTL: 3 * time.Second, Retries: 3, RetryDelay: 50 * time.Millisecond, Jitter: 50 * time.Millisecond,
@@ -35,13 +35,13 @@ const sellsAgain = 8
 var ofArticles = []Design{
 	{
 		Name: "redis-lock", Origin: "article 1, §3",
-		Summary:  "SET NX with a ttl of 5 s, 3 retries, compare-and-delete in Lua",
+		Summary:  "SET NX with a TTL of 5 s, 3 retries, compare-and-delete in Lua",
 		Topology: onSentinel, StockOn: onOwnOrLock, Defaults: stockService, Claims: blindLease,
 		Lock: lock.NewRedisLock, Sale: stock.Locked, docs: []string{"RedisLock", "Locked"},
 	},
 	{
 		Name: "redis-lock-short", Origin: "article 1, pit 1",
-		Summary:  "redis-lock with a ttl of 1 s below the working time of up to 3 s",
+		Summary:  "redis-lock with a TTL of 1 s below the working time of up to 3 s",
 		Topology: onSentinel, StockOn: onOwnOrLock,
 		Defaults: stockService.with(func(s *Spec) { s.TTL, s.Work = time.Second, "1ms-20ms,20%:1500ms-3s" }),
 		Claims:   everywhere(Claim{Breaks, Holds, MayBreak}),
@@ -70,7 +70,7 @@ var ofArticles = []Design{
 	},
 	{
 		Name: "watchdog", Renews: true, Origin: "article 1, pit 1; Redisson",
-		Summary:  "a background task renews every ttl/3; a loss is noticed and told",
+		Summary:  "a background task renews every TTL/3; a loss is noticed and told",
 		Topology: onSentinel, StockOn: onOwnOrLock, Defaults: renewed, Claims: noticedLease,
 		LockSpec: histories.LockSpec{Notice: true},
 		Lock:     lock.NewWatchdog, Sale: stock.Attentive, docs: []string{"Watchdog", "Attentive"},
@@ -84,7 +84,7 @@ var ofArticles = []Design{
 	},
 	{
 		Name: "forgetful", Origin: "article 1, pit 4",
-		Summary:  "redis-lock without finally: a refused customer leaves a zombie until the ttl",
+		Summary:  "redis-lock without finally: a refused customer leaves a zombie until the TTL",
 		Topology: onSentinel, StockOn: onOwnOrLock, Defaults: stockService, Claims: briefLease,
 		Lock: lock.NewRedisLock, Sale: stock.Forgetful, docs: []string{"RedisLock", "Forgetful"},
 	},

@@ -88,7 +88,7 @@ var beyond = []Design{
 var knownBad = []Design{
 	{
 		Name: "setnx-expire", Origin: "laravel/horizon#1738, ShedLock#65, redis-py#818",
-		Summary:  "SETNX and EXPIRE are two commands: a crash between them leaves the key for ever",
+		Summary:  "SETNX and EXPIRE are two commands: a crash between them leaves the key forever",
 		Topology: onSentinel, StockOn: onOwnOrLock, Defaults: stockService, KnownBad: true, CaughtBy: "crash",
 		Steps:  []string{histories.StepBeforeExpire},
 		Claims: but(blindLease, map[string]Claim{"crash": {Breaks, Holds, MayBreak}}),

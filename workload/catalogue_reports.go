@@ -31,7 +31,7 @@ var ofReports = []Design{
 	},
 	{
 		Name: "reaped", NoLease: true, Origin: "sidekiq-unique-jobs#488, #517, #580, #738, #779",
-		Summary:  "no ttl, and a janitor that deletes locks older than a job should take",
+		Summary:  "no TTL, and a janitor that deletes locks older than a job should take",
 		Topology: onSentinel, StockOn: onOwnOrLock, KnownBad: true, CaughtBy: "none",
 		Defaults: stockService.with(func(s *Spec) { s.SKUs = 4 }),
 		Claims:   everywhere(Claim{Breaks, Holds, MayBreak}),

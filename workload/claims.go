@@ -116,7 +116,7 @@ var blindLease = map[string]Claim{
 	"pause":      {Breaks, Holds, MayBreak},   // the lease ends in its holder's sleep
 	"clock":      {Breaks, Holds, MayBreak},   // the server's clock ends leases early
 	"loss":       {MayBreak, Holds, MayBreak}, // lost answers: sales in doubt, late releases
-	"crash":      {Holds, Holds, MayBreak},    // the ttl frees the lock; units without an order leak
+	"crash":      {Holds, Holds, MayBreak},    // the TTL frees the lock; units without an order leak
 	"evict":      {Breaks, Holds, MayBreak},   // the key is thrown away before its time
 
 	"cut-connection": {MayBreak, Holds, MayBreak}, // answers that are lost with their connection
@@ -152,7 +152,7 @@ func sellsNothing(m map[string]Claim) map[string]Claim {
 var noticedLease = but(blindLease, map[string]Claim{
 	"restart":  {MayBreak, Holds, MayBreak}, // until the next renewal
 	"failover": {MayBreak, Holds, MayBreak},
-	"pause":    {MayBreak, Holds, MayBreak}, // who sleeps hears nothing
+	"pause":    {MayBreak, Holds, MayBreak}, // a sleeper hears nothing
 	"clock":    {MayBreak, Holds, MayBreak},
 	"evict":    {MayBreak, Holds, MayBreak},
 })
@@ -218,7 +218,7 @@ var noLockOnMaster = map[string]Claim{
 	"switchover": {Holds, Holds, MayBreak},
 	"partition":  {Holds, Holds, MayBreak}, // sales on the minority's master are forgotten
 	"pause":      {Holds, Holds, MayBreak}, // a frozen master is replaced: as failover
-	"clock":      allHold,                  // stock has no ttl
+	"clock":      allHold,                  // stock has no TTL
 	"loss":       allHold,
 	"crash":      allHold,
 	"evict":      {Holds, Holds, MayBreak},

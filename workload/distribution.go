@@ -16,11 +16,11 @@ import (
 //
 //	distribution = part { "," part }
 //	part         = [ share "%:" ] value [ "-" value ]
-//	value        = a duration ("20ms", "1.5s"), or a share of the ttl ("40%ttl"),
+//	value        = a duration ("20ms", "1.5s"), or a share of the TTL ("40%ttl"),
 //	               or, for quantities, a whole number
 //
 // "1ms-20ms,10%:40%ttl-70%ttl" takes 1 to 20 ms nine times out of ten and 40
-// to 70 % of the ttl otherwise. Parts without a share split what the others
+// to 70 % of the TTL otherwise. Parts without a share split what the others
 // leave.
 type Distribution []Part
 
@@ -60,7 +60,7 @@ func shareOf(ttl time.Duration, v, share string) (int64, error) {
 	d := f / 100 * float64(ttl)
 	switch {
 	case err != nil && !errors.Is(err, strconv.ErrRange), math.IsNaN(f), math.IsInf(f, 0) && err == nil, f < 0:
-		return 0, fmt.Errorf("%q is no share of the ttl", v)
+		return 0, fmt.Errorf("%q is no share of the TTL", v)
 	case ttl == 0:
 		return 0, fmt.Errorf("%q: this design has no ttl", v)
 	case d > float64(longest):

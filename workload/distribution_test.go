@@ -91,8 +91,8 @@ func TestRefusedValuesAreNamed(t *testing.T) {
 		parse func(string) error
 		want  string
 	}{
-		{"NaN%ttl", durations, `"NaN%ttl" is no share of the ttl`},
-		{"+Inf%ttl", durations, `"+Inf%ttl" is no share of the ttl`},
+		{"NaN%ttl", durations, `"NaN%ttl" is no share of the TTL`},
+		{"+Inf%ttl", durations, `"+Inf%ttl" is no share of the TTL`},
 		{"1e999%ttl", durations, `"1e999%ttl" of 5s is longer than 24h0m0s`},
 		{"25h", durations, `"25h" is longer than 24h0m0s`},
 		{"NaN%:1ms", durations, `"NaN" is no share in percent`},

@@ -12,8 +12,8 @@ import (
 // LockFlags are the settings of a lock that only some designs look at.
 var LockFlags = []string{"retries", "retry-delay", "jitter", "wait", "renew", "drift", "nodes", "acks", "ack-wait", "lock-key", "persistence", "max-hold", "max-zombie"}
 
-// Heeds reports whether the design looks at the setting of that name. Someone
-// who sets what is not looked at believes to have changed something.
+// Heeds reports whether the design looks at the setting of that name. A user
+// who sets what is not looked at believes that something has changed.
 func (d Design) Heeds(flag string) bool {
 	switch flag {
 	case "nodes":

@@ -55,9 +55,9 @@ type Spec struct {
 	Think string `json:"think,omitempty"` // Distribution between two purchases; default "10ms-50ms"
 	Qty   string `json:"qty,omitempty"`   // Distribution of units; default "1,10%:2"
 
-	TTL        time.Duration `json:"ttl,omitempty"`         // of the lock; default 5 s
+	TTL        time.Duration `json:"TTL,omitempty"`         // of the lock; default 5 s
 	Leases     string        `json:"leases,omitempty"`      // a mixed fleet: "3s,500ms": worker i has the i-th in turn, TTL is the longest; default: all have TTL
-	Grace      time.Duration `json:"grace,omitempty"`       // after the ttl by which a free lock must be had; default 1 s
+	Grace      time.Duration `json:"grace,omitempty"`       // how long after the TTL an expired lock may still be refused; default 1 s
 	MaxHold    time.Duration `json:"max-hold,omitempty"`    // nobody needs the lock for longer; default: nothing is promised
 	MaxZombie  time.Duration `json:"max-zombie,omitempty"`  // the lock may be refused so long though nobody holds it; default: for any time
 	MaxDelay   time.Duration `json:"max-delay,omitempty"`   // a request may act this long after its time-out; default 5 s
@@ -65,8 +65,8 @@ type Spec struct {
 	RetryDelay time.Duration `json:"retry-delay,omitempty"` // between them; default 50 ms
 	Jitter     time.Duration `json:"jitter,omitempty"`      // at most this much more; -1: none; default 50 ms
 	Wait       time.Duration `json:"wait,omitempty"`        // for a busy lock, of designs that do not count; default 2 s
-	Renew      time.Duration `json:"renew,omitempty"`       // between renewals; default ttl/3
-	Drift      float64       `json:"drift,omitempty"`       // share of the ttl for clock drift; default 0.01
+	Renew      time.Duration `json:"renew,omitempty"`       // between renewals; default TTL/3
+	Drift      float64       `json:"drift,omitempty"`       // share of the TTL for clock drift; default 0.01
 	Nodes      int           `json:"nodes,omitempty"`       // of Redlock: 3 or 5; default 5
 	Acks       int           `json:"acks,omitempty"`        // that WAIT asks for; default 1
 	AckWait    time.Duration `json:"ack-wait,omitempty"`    // how long WAIT waits; default 100 ms

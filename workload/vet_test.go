@@ -29,7 +29,7 @@ var instead = map[string]string{
 	"context.AfterFunc": "Env.Clock.Every", "context.Background": "the ctx that you are given", "context.TODO": "the ctx that you are given",
 
 	"go": "Env.Clock.Every", "select": "Env.Redis.Subscribe, or Env.Clock.Sleep", "chan": "Env.Local",
-	"net": "Env.Lock, Env.Stock, Env.SQL", "os": "Env.Hostname, Env.PID", "sync": "sync/atomic: in virtual time a mutex that is held over a call blocks for ever",
+	"net": "Env.Lock, Env.Stock, Env.SQL", "os": "Env.Hostname, Env.PID", "sync": "sync/atomic: in virtual time a mutex that is held over a call blocks forever",
 	"math/rand": "Env.Rand", "math/rand/v2": "Env.Rand", "crypto/rand": "Env.Rand",
 }
 

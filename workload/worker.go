@@ -141,10 +141,10 @@ func (k *worker) finished() bool {
 	return limit > 0 && k.purchases >= limit
 }
 
-// serve waits for a customer and serves it. Who finds a batch sold out, on
-// the shelf or at the till, buys of the next one, so that all workers sell
-// where the last units are. Who wants a flash sale's article does not look
-// around, and who gets no answer but "busy" presses the button again at once.
+// serve waits for a customer and serves it. A worker that finds a batch sold out,
+// while browsing or at checkout, buys from the next one, so that all workers sell
+// where the last units are. A customer of a flash sale does not look around, and
+// presses the button again at once when the only answer is "busy".
 func (k *worker) serve(ctx context.Context) error {
 	if err := k.env.Clock.Sleep(ctx, time.Duration(k.think.Draw(k.env.Rand))); err != nil {
 		return err
@@ -236,7 +236,7 @@ func drain(ctx context.Context, d Design, t *stock.Till, tries int) error {
 }
 
 // lastAttempts buys of each SKU once more, the workers taking turns, to show
-// that its lock can be had again: a busy lock is tried until every lease has
+// that its lock can be acquired again: a busy lock is tried until every lease has
 // ended and every late request has acted.
 func (k *worker) lastAttempts(ctx context.Context) error {
 	const again = 100 * time.Millisecond

@@ -44,7 +44,7 @@ import (
 // DefaultImage is the base that the nodes' image is built on.
 const DefaultImage = "debian:bookworm-slim"
 
-// Config is what a Provider needs to know. The zero value is good.
+// Config is what a Provider needs to know. The zero value is ready to use.
 type Config struct {
 	Image string       // base image: any Debian-based one, with or without Redis or Valkey; default DefaultImage
 	Log   *slog.Logger // default: discards
@@ -108,7 +108,7 @@ func newRunID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// Cell lends a cluster that is well and empty, one at a time: it waits for
+// Cell returns a healthy, empty cluster, one at a time: it waits for
 // the cell before to have ended.
 func (p *Provider) Cell(ctx context.Context, o cluster.Options) (cluster.Cluster, error) {
 	p.mu.Lock()
@@ -122,7 +122,7 @@ func (p *Provider) Cell(ctx context.Context, o cluster.Options) (cluster.Cluster
 			return nil, fmt.Errorf("bring up %s: %w", spec.name, err)
 		}
 		if err := g.prepare(ctx, o); err != nil {
-			return nil, fmt.Errorf("put %s in order: %w", spec.name, err)
+			return nil, fmt.Errorf("reset %s: %w", spec.name, err)
 		}
 		groups = append(groups, g)
 	}

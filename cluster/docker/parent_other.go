@@ -4,5 +4,5 @@ package docker
 
 import "syscall"
 
-// dieWithParent cannot be had here: a worker process ends when its stdin does.
+// dieWithParent is not possible here: a worker process ends when its stdin does.
 func dieWithParent() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }

@@ -157,7 +157,7 @@ func (c *cell) sentinelsMaster(ctx context.Context) (*node, error) {
 	defer cancel()
 	sentinels := c.lockGroup().of(sentinelKind)
 	said := make([]string, len(sentinels))
-	_ = each(sentinels, func(s *node) error { // who does not answer has no vote
+	_ = each(sentinels, func(s *node) error { // a silent one has no vote
 		addr, err := s.redis.Do(ctx, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", masterName).StringSlice()
 		if err == nil && len(addr) == 2 {
 			said[slices.Index(sentinels, s)] = addr[0]

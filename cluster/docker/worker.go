@@ -28,7 +28,7 @@ func WorkerMain(ctx context.Context, stdin io.Reader, stdout io.Writer, program 
 	lines := bufio.NewReaderSize(stdin, 1<<16)
 	var h hello
 	if err := readLine(lines, &h); err != nil {
-		return fmt.Errorf("worker: reading who I am: %w (this verb is for lockcheck itself)", err)
+		return fmt.Errorf("worker: read hello from stdin: %w (this verb is for lockcheck itself)", err)
 	}
 	world := newWorld(h.Servers, h.CallTimeout, h.Seed, h.Host, len(h.Workers))
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -46,7 +46,7 @@ func WorkerMain(ctx context.Context, stdin io.Reader, stdout io.Writer, program 
 // notice.
 const orphanGrace = time.Second
 
-var errOrphan = errors.New("lockcheck has gone")
+var errOrphan = errors.New("parent process exited")
 
 func readLine(r *bufio.Reader, v any) error {
 	line, err := r.ReadBytes('\n')
@@ -178,7 +178,7 @@ func (p *process) look(ctx context.Context, c control) note {
 		}
 	}
 	var mu sync.Mutex
-	_ = each(tried, func(l *link) error { // who is reached is no error
+	_ = each(tried, func(l *link) error { // one that is reached is no error
 		if !l.reachable(ctx, tryLimit) {
 			mu.Lock()
 			defer mu.Unlock()

@@ -70,8 +70,8 @@ func (m *member) hear(g gossip) {
 	}
 }
 
-// takeOver learns of a shard's new owner. Who owned the shard, or followed
-// who did, follows the new one.
+// takeOver learns of a shard's new owner. A member that owned the shard, or
+// followed its owner, follows the new one.
 func (m *member) takeOver(i int, now claim) {
 	before := m.owners[i].node
 	m.owners[i] = now

@@ -28,7 +28,7 @@ import (
 	"github.com/lockcheck/lockcheck/cluster/sim/preload"
 )
 
-// Config says how to simulate. The zero value is what one wants.
+// Config says how to simulate. The zero value is ready to use.
 type Config struct {
 	// Guard is how long, in real time, one step of the simulation may take
 	// before the run is given up; default 20 s.

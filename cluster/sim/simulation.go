@@ -38,7 +38,7 @@ type simulation struct {
 	findings []error // what is wrong with them
 
 	ran        bool
-	stuckSince time.Duration // all workers sleep for ever since then; 0: no
+	stuckSince time.Duration // all workers sleep forever since then; 0: no
 }
 
 var _ cluster.Cluster = (*simulation)(nil)
@@ -246,7 +246,7 @@ func (c *simulation) AwaitWorkers(ctx context.Context, limit time.Duration) (kil
 	return killed, errors.Join(errs...)
 }
 
-// lookForDeadlock ends the run if every worker has been asleep for ever for
+// lookForDeadlock ends the run if every worker has been asleep forever for
 // a while.
 func (c *simulation) lookForDeadlock() {
 	err := c.s.Stuck(c.sleepers())

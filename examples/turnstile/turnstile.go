@@ -11,8 +11,8 @@ import (
 	"github.com/lockcheck/lockcheck/workload/lock"
 )
 
-// Turnstile counts who wants in: who counts to one is in, everybody else steps
-// back. The counter expires, so that a holder that dies keeps nobody out for long.
+// Turnstile counts the workers that want in: the one that counts to one is in, the
+// others step back. The counter expires, so that a holder that dies keeps nobody out for long.
 //
 // The mistake: to step back is a command of its own.
 //

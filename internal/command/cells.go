@@ -19,7 +19,7 @@ type tableCell struct {
 	nemesis  string
 	spec     workload.Resolved // but for the seed
 	schedule *nemesis.Schedule
-	na       string // why the cell cannot be had
+	na       string // why the cell cannot be run
 }
 
 // cells are what the flags name, in order, or the mistake in them.
@@ -113,7 +113,7 @@ func namesOf(designs []workload.Design, which func(workload.Design) bool) []stri
 	return names
 }
 
-// impossible says why the only cell cannot be had, and what can.
+// impossible says why the only cell cannot be run, and what can.
 func (f *runFlags) impossible(c tableCell) error {
 	if c.schedule != nil {
 		return usagef("--schedule=%s: %s", f.schedule, c.na)

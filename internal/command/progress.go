@@ -71,9 +71,9 @@ func (p *progress) cell(r tableResult) {
 func (r tableResult) word() string {
 	switch {
 	case r.err != nil:
-		return "broke"
+		return "error"
 	case r.na != "":
-		return "not here: " + r.na
+		return "skipped: " + r.na
 	case r.cell.Runs == 0:
 		return "not run"
 	case r.cell.Stopped:

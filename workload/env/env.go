@@ -149,9 +149,9 @@ type Queue interface {
 
 // Local is the memory that the workers of one process share.
 type Local interface {
-	// Enter waits in the process's own queue name, first come first served,
-	// for limit at most; ok is false if the time ran out. leave lets the
-	// next one in.
+	// Enter joins the process-local FIFO queue called name and waits its turn,
+	// for limit at most; ok is false if the time ran out. leave lets the next
+	// one in.
 	Enter(ctx context.Context, name string, limit time.Duration) (leave func(), ok bool, err error)
 	// Add adds delta to the process's own number name (0 at first) and
 	// answers the sum.

@@ -35,7 +35,7 @@ type Phase int32
 const (
 	Running Phase = iota // buy, under faults
 	Quiet                // finish what was begun, then wait
-	Final                // one last attempt each: can the lock be had again?
+	Final                // one last attempt each: can the lock be acquired again?
 	Done                 // end
 )
 

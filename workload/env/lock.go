@@ -26,7 +26,7 @@ type Lease interface {
 
 // Extender is a lease that its worker can renew.
 type Extender interface {
-	// Extend moves the lease's end to a ttl from now, and records that by
+	// Extend moves the lease's end to a TTL from now, and records that by
 	// Env.Extending.
 	Extend(ctx context.Context) error
 }

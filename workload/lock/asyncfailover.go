@@ -20,7 +20,7 @@ type AsyncFailover struct {
 
 var _ env.Lock = (*AsyncFailover)(nil)
 
-// NewAsyncFailover heeds TTL, Retries, RetryDelay, Jitter, Acks and AckWait.
+// NewAsyncFailover uses TTL, Retries, RetryDelay, Jitter, Acks and AckWait.
 func NewAsyncFailover(e *env.Env, o Options) env.Lock { return &AsyncFailover{e, o} }
 
 // Acquire implements env.Lock.

@@ -9,11 +9,11 @@ import (
 )
 
 // ClientClock is a known-bad lock: the value is the owner's wall clock plus
-// the ttl, and every client decides by its own wall clock whether it has
+// the TTL, and every client decides by its own wall clock whether it has
 // passed. Found in early Redis lock libraries and in tables with an
 // "expires_at" column.
 //
-// It breaks when clocks differ: a client whose clock is a ttl ahead steals
+// It breaks when clocks differ: a client whose clock is a TTL ahead steals
 // every lock that is held. Two smaller mistakes come with it: a key that has
 // just been deleted counts as expired, and the release deletes whatever is
 // there as long as its own time has not passed.
@@ -24,7 +24,7 @@ type ClientClock struct {
 
 var _ env.Lock = (*ClientClock)(nil)
 
-// NewClientClock heeds TTL, Retries, RetryDelay and Jitter.
+// NewClientClock uses TTL, Retries, RetryDelay and Jitter.
 func NewClientClock(e *env.Env, o Options) env.Lock { return &ClientClock{e, o} }
 
 // Acquire implements env.Lock.

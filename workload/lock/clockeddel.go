@@ -23,7 +23,7 @@ type ClockedDel struct {
 
 var _ env.Lock = (*ClockedDel)(nil)
 
-// NewClockedDel heeds TTL, Retries, RetryDelay and Jitter.
+// NewClockedDel uses TTL, Retries, RetryDelay and Jitter.
 func NewClockedDel(e *env.Env, o Options) env.Lock { return &ClockedDel{e, o} }
 
 // Acquire implements env.Lock. It leaves nothing to clean up with: its release

@@ -8,7 +8,7 @@ import (
 )
 
 // Deadlined is a lease lock like StockLock that tells its worker when the
-// lease ends: a ttl after the request was sent, by the worker's own monotonic
+// lease ends: a TTL after the request was sent, by the worker's own monotonic
 // clock. Whether it helps is up to the sale: the known-bad Overwriting never
 // looks (`ttl-no-fence`), Careful looks before it writes (`lease-aware`).
 //
@@ -23,7 +23,7 @@ type Deadlined struct {
 
 var _ env.Lock = (*Deadlined)(nil)
 
-// NewDeadlined heeds TTL, Retries, RetryDelay and Jitter.
+// NewDeadlined uses TTL, Retries, RetryDelay and Jitter.
 func NewDeadlined(e *env.Env, o Options) env.Lock { return &Deadlined{e, o} }
 
 // Acquire implements env.Lock.

@@ -7,12 +7,12 @@ import (
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
-// DelAny is a known-bad lock: SET NX with a ttl, but the value is a constant
+// DelAny is a known-bad lock: SET NX with a TTL, but the value is a constant
 // and the release is a plain DEL. Found in cache libraries of web frameworks
 // and behind more than one oversold flash sale (shared incidents: "release
 // hits somebody else's lock").
 //
-//	A  acquire ────── works past the ttl ──────── DEL
+//	A  acquire ────── works past the TTL ──────── DEL
 //	B                     acquire ─── works ────────┊──────
 //	C                                               acquire   (beside B)
 //
@@ -25,7 +25,7 @@ type DelAny struct {
 
 var _ env.Lock = (*DelAny)(nil)
 
-// NewDelAny heeds TTL, Retries, RetryDelay and Jitter.
+// NewDelAny uses TTL, Retries, RetryDelay and Jitter.
 func NewDelAny(e *env.Env, o Options) env.Lock { return &DelAny{e, o} }
 
 // Acquire implements env.Lock. It leaves nothing to clean up with: its

@@ -20,7 +20,7 @@ type FailOpen struct {
 
 var _ env.Lock = (*FailOpen)(nil)
 
-// NewFailOpen heeds TTL, Retries, RetryDelay and Jitter.
+// NewFailOpen uses TTL, Retries, RetryDelay and Jitter.
 func NewFailOpen(e *env.Env, o Options) env.Lock { return &FailOpen{e, o} }
 
 // Acquire implements env.Lock.

@@ -40,7 +40,7 @@ type FairQueue struct {
 
 var _ env.Lock = (*FairQueue)(nil)
 
-// NewFairQueue heeds TTL, RetryDelay, Jitter and Wait.
+// NewFairQueue uses TTL, RetryDelay, Jitter and Wait.
 func NewFairQueue(e *env.Env, o Options) env.Lock { return &FairQueue{e, o} }
 
 // waitedFor is how long the queue waits for one that stands in it.
@@ -64,7 +64,7 @@ func (l *FairQueue) Acquire(ctx context.Context, key string) (env.Lease, error) 
 		return n == 1, err
 	})
 	if errors.Is(err, env.ErrBusy) {
-		// Whoever has had enough leaves, also when it is told to stop waiting.
+		// A worker that has had enough leaves, also when it is told to stop waiting.
 		_, _ = eval(context.WithoutCancel(ctx), l.e.Lock[0], fairLeave, []string{queue, times}, lease.token)
 	}
 	return lease, err

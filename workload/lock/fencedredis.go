@@ -29,7 +29,7 @@ type FencedRedis struct {
 
 var _ env.Lock = (*FencedRedis)(nil)
 
-// NewFencedRedis heeds TTL, Retries, RetryDelay and Jitter.
+// NewFencedRedis uses TTL, Retries, RetryDelay and Jitter.
 func NewFencedRedis(e *env.Env, o Options) env.Lock { return &FencedRedis{e, o} }
 
 // Acquire implements env.Lock.

@@ -23,7 +23,7 @@ type FencedSQL struct {
 
 var _ env.Lock = (*FencedSQL)(nil)
 
-// NewFencedSQL heeds TTL, Retries, RetryDelay and Jitter. It uses the table
+// NewFencedSQL uses TTL, Retries, RetryDelay and Jitter. It uses the table
 // fences, which has a row for each lock key that has been granted.
 func NewFencedSQL(e *env.Env, o Options) env.Lock { return &FencedSQL{e, o} }
 

@@ -12,7 +12,7 @@ import (
 //
 // It breaks without any fault: the release goes out on a connection that does
 // not hold the lock, so the lock stays with a connection of the pool, and
-// whoever is lent that connection next is granted it at once, since one
+// the worker that is lent that connection next is granted it at once, since one
 // connection may take its lock twice.
 type GetLockPool struct {
 	e *env.Env
@@ -21,7 +21,7 @@ type GetLockPool struct {
 
 var _ env.Lock = (*GetLockPool)(nil)
 
-// NewGetLockPool heeds Retries, RetryDelay and Jitter.
+// NewGetLockPool uses Retries, RetryDelay and Jitter.
 func NewGetLockPool(e *env.Env, o Options) env.Lock { return &GetLockPool{e, o} }
 
 // Acquire implements env.Lock.

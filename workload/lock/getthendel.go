@@ -11,7 +11,7 @@ import (
 // an exercise.
 //
 //	A  … GET: mine            DEL
-//	            ttl ends       ┊
+//	            TTL ends       ┊
 //	B               acquire ───┊── believes, without the key
 //
 // It breaks when the lease ends between the two, so only for releases close
@@ -23,7 +23,7 @@ type GetThenDel struct {
 
 var _ env.Lock = (*GetThenDel)(nil)
 
-// NewGetThenDel heeds TTL, Retries, RetryDelay and Jitter.
+// NewGetThenDel uses TTL, Retries, RetryDelay and Jitter.
 func NewGetThenDel(e *env.Env, o Options) env.Lock { return &GetThenDel{e, o} }
 
 // Acquire implements env.Lock.

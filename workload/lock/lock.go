@@ -25,7 +25,7 @@ import (
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
-// Options are the settings of a lock design. Which of them a design heeds is
+// Options are the settings of a lock design. Which of them a design uses is
 // in its comment; the catalogue has the values its source gives.
 type Options struct {
 	TTL        time.Duration // of a lease, on the server
@@ -107,7 +107,7 @@ func deleteIfMine(ctx context.Context, r env.Redis, key, value string) error {
 	return err
 }
 
-// renewIfMine gives key a new ttl if it holds value, in one step on the server.
+// renewIfMine gives key a new TTL if it holds value, in one step on the server.
 func renewIfMine(ctx context.Context, r env.Redis, key, value string, ttl time.Duration) error {
 	n, err := eval(ctx, r, renewScript, []string{key}, value, milliseconds(ttl))
 	if err == nil && n == 0 {

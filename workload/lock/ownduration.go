@@ -37,7 +37,7 @@ type sighting struct {
 
 var _ env.Lock = (*OwnDuration)(nil)
 
-// NewOwnDuration heeds TTL, RetryDelay, Jitter and Wait.
+// NewOwnDuration uses TTL, RetryDelay, Jitter and Wait.
 func NewOwnDuration(e *env.Env, o Options) env.Lock {
 	return &OwnDuration{e, o, map[string]sighting{}}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
-// Presence is a known-bad lock: whoever listens on a channel has it. A
+// Presence is a known-bad lock: the worker that listens on a channel has it. A
 // contender publishes and counts who heard it; if nobody did, it listens
 // itself, and counts again. The lock is free as soon as the connection of its
 // holder is gone, which is its charm. Reported for Python's portalocker.
@@ -27,7 +27,7 @@ type Presence struct {
 
 var _ env.Lock = (*Presence)(nil)
 
-// NewPresence heeds no options: it tries once.
+// NewPresence uses no options: it tries once.
 func NewPresence(e *env.Env, _ Options) env.Lock { return &Presence{e} }
 
 // Acquire implements env.Lock.
@@ -40,7 +40,7 @@ func (l *Presence) Acquire(ctx context.Context, key string) (env.Lease, error) {
 		return nil, refused(err)
 	}
 	switch n, err := s.listeners(ctx); {
-	case err != nil, n > 1: // who comes at the same time goes, as does the other
+	case err != nil, n > 1: // two that come at the same time both go
 		s.line.Load().hangUp()
 		return nil, refused(err)
 	}

@@ -29,8 +29,8 @@ var (
 // It promises one owner per key for as long as the work takes, and quick
 // hand-over. Like its model it tells nobody when a renewal finds the lock
 // gone: the watchdog goes quiet and the worker works on. So it breaks on a
-// failover or a restart that loses the key, and on a pause beyond the ttl,
-// until the worker releases. (Its model's ttl is 30 s; the default here is
+// failover or a restart that loses the key, and on a pause beyond the TTL,
+// until the worker releases. (Its model's TTL is 30 s; the default here is
 // shorter so that a run sees leases end.)
 type PubSubLock struct {
 	e     *env.Env
@@ -40,7 +40,7 @@ type PubSubLock struct {
 
 var _ env.Lock = (*PubSubLock)(nil)
 
-// NewPubSubLock heeds TTL, Renew and Wait.
+// NewPubSubLock uses TTL, Renew and Wait.
 func NewPubSubLock(e *env.Env, o Options) env.Lock {
 	return &PubSubLock{e: e, o: o, owner: fmt.Sprintf("%s:%d", token(e), e.Worker)}
 }
@@ -66,7 +66,7 @@ func (l *PubSubLock) try(ctx context.Context, key string) (left time.Duration, e
 }
 
 // await listens for the release, and tries again when it comes or when the
-// lock's ttl must have passed.
+// lock's TTL must have passed.
 func (l *PubSubLock) await(ctx context.Context, lease *pubsubLease) error {
 	end := l.e.Clock.Now() + l.o.Wait
 	next, stop, err := l.e.Lock[0].Subscribe(ctx, lease.channel)

@@ -19,7 +19,7 @@ var (
 	reapedRelease = env.NewScript("reaped-release", reapedReleaseSource)
 )
 
-// Reaped is a known-bad lock: it has no ttl, and a janitor deletes what a dead
+// Reaped is a known-bad lock: it has no TTL, and a janitor deletes what a dead
 // worker may have left behind: every lock that is older than a job should
 // take. Reported for sidekiq-unique-jobs, five times in three years, each time
 // with another idea of which jobs no longer run.
@@ -37,7 +37,7 @@ var (
 	_ env.Janitor = (*Reaped)(nil)
 )
 
-// NewReaped heeds no options: it tries once.
+// NewReaped uses no options: it tries once.
 func NewReaped(e *env.Env, _ Options) env.Lock { return &Reaped{e} }
 
 const (

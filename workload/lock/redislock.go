@@ -7,11 +7,11 @@ import (
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
-// RedisLock is the lease lock of the first article: SET NX with a ttl, a
+// RedisLock is the lease lock of the first article: SET NX with a TTL, a
 // value that names the owner, a few retries with random back-off, release
 // and renewal by comparing and acting in one Lua script.
 //
-// It promises that one worker holds a key at a time, as long as the ttl
+// It promises that one worker holds a key at a time, as long as the TTL
 // outlasts the work, the server keeps the key, and its clock runs evenly.
 //
 // It breaks when the lease ends while its owner still works or is paused (the
@@ -27,7 +27,7 @@ type RedisLock struct {
 
 var _ env.Lock = (*RedisLock)(nil)
 
-// NewRedisLock heeds TTL, Retries, RetryDelay and Jitter.
+// NewRedisLock uses TTL, Retries, RetryDelay and Jitter.
 func NewRedisLock(e *env.Env, o Options) env.Lock {
 	owner := fmt.Sprintf("%s:%d:%016x", e.Hostname, e.PID, e.Rand.Uint64())
 	return &RedisLock{e: e, o: o, owner: owner}

@@ -8,14 +8,14 @@ import (
 )
 
 // Redlock takes the lock on several independent Redis servers and has it when
-// a majority said yes in time. It shows its worker a deadline: the ttl, less
+// a majority said yes in time. It shows its worker a deadline: the TTL, less
 // the time that acquiring took, less a share for clocks that run apart. (The
 // first article's answer to failovers; the algorithm is from redis.io, where
 // its limits are discussed too.)
 //
 // It promises one holder per key up to the deadline it shows while its servers
 // forget nothing, and that a minority away is not noticed. It breaks when
-// servers restart empty within a ttl or have their clocks jump forward: a
+// servers restart empty within a TTL or have their clocks jump forward: a
 // majority of them always, and one is enough where the holder has a bare
 // majority because another wanted the lock at the same time (redsync#186). Keys
 // that are written to disk at once (--persistence=always) mend that. A worker that is paused between its look at the deadline
@@ -27,7 +27,7 @@ type Redlock struct {
 
 var _ env.Lock = (*Redlock)(nil)
 
-// NewRedlock heeds TTL, Drift, Retries, RetryDelay and Jitter. It uses all
+// NewRedlock uses TTL, Drift, Retries, RetryDelay and Jitter. It uses all
 // servers of Env.Lock.
 func NewRedlock(e *env.Env, o Options) env.Lock { return &Redlock{e, o} }
 

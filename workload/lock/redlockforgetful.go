@@ -11,9 +11,9 @@ import (
 // client libraries and set-ups: the share for clock drift is added to the
 // deadline instead of taken off, and the time that acquiring took is not taken
 // off at all; and its servers keep nothing, so that one that restarts within
-// a ttl grants again what it had granted.
+// a TTL grants again what it had granted.
 //
-//	servers  [──── ttl ────)              B
+//	servers  [──── TTL ────)              B
 //	A        [──────────── believes ──────┼──)
 //	B                      acquire [══════╪════
 //
@@ -26,7 +26,7 @@ type RedlockForgetful struct {
 
 var _ env.Lock = (*RedlockForgetful)(nil)
 
-// NewRedlockForgetful heeds TTL, Drift, Retries, RetryDelay and Jitter.
+// NewRedlockForgetful uses TTL, Drift, Retries, RetryDelay and Jitter.
 func NewRedlockForgetful(e *env.Env, o Options) env.Lock { return &RedlockForgetful{e, o} }
 
 // Acquire implements env.Lock.

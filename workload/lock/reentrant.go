@@ -36,7 +36,7 @@ type Reentrant struct {
 
 var _ env.Lock = (*Reentrant)(nil)
 
-// NewReentrant heeds TTL, Retries, RetryDelay and Jitter.
+// NewReentrant uses TTL, Retries, RetryDelay and Jitter.
 func NewReentrant(e *env.Env, o Options) env.Lock {
 	return &Reentrant{e: e, o: o, owner: fmt.Sprintf("%s:%d", token(e), e.Worker)}
 }

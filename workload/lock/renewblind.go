@@ -12,7 +12,7 @@ import (
 // for Redisson, for cron libraries, for leader election.
 //
 //	A  acquire ── renew ── renew: error ─ (silence) ── works on ─────────
-//	B                                        ttl ends, acquire ── believes
+//	B                                        TTL ends, acquire ── believes
 //
 // It breaks when one renewal goes wrong and the work lasts longer than what
 // is left of the lease.
@@ -23,7 +23,7 @@ type RenewBlind struct {
 
 var _ env.Lock = (*RenewBlind)(nil)
 
-// NewRenewBlind heeds TTL, Renew, Retries, RetryDelay and Jitter.
+// NewRenewBlind uses TTL, Renew, Retries, RetryDelay and Jitter.
 func NewRenewBlind(e *env.Env, o Options) env.Lock { return &RenewBlind{e, o} }
 
 // Acquire implements env.Lock.

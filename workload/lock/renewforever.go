@@ -24,7 +24,7 @@ type RenewForever struct {
 
 var _ env.Lock = (*RenewForever)(nil)
 
-// NewRenewForever heeds TTL, Renew, Retries, RetryDelay and Jitter.
+// NewRenewForever uses TTL, Renew, Retries, RetryDelay and Jitter.
 func NewRenewForever(e *env.Env, o Options) env.Lock { return &RenewForever{e, o} }
 
 // Acquire implements env.Lock.

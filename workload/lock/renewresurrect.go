@@ -16,7 +16,7 @@ var resurrectScript = env.NewScript("resurrect", resurrectSource)
 // RenewResurrect is a known-bad lock: its renewal sets the key again if it is
 // missing. Found in lock libraries for Ruby.
 //
-//	A  acquire ── paused beyond the ttl ─────────────── extend: ok
+//	A  acquire ── paused beyond the TTL ─────────────── extend: ok
 //	B                          acquire, sells, release
 //
 // It breaks when another took and released the lock in the gap: the renewal
@@ -29,7 +29,7 @@ type RenewResurrect struct {
 
 var _ env.Lock = (*RenewResurrect)(nil)
 
-// NewRenewResurrect heeds TTL, Retries, RetryDelay and Jitter.
+// NewRenewResurrect uses TTL, Retries, RetryDelay and Jitter.
 func NewRenewResurrect(e *env.Env, o Options) env.Lock { return &RenewResurrect{e, o} }
 
 // Acquire implements env.Lock.

@@ -15,7 +15,7 @@ import (
 //
 //	A  acquire ─ (acts: 1, answer lost) ─ again (2) ─ ok … release (1) ─ ok
 //	A's watchdog   renew … renew … renew …
-//	B              busy … busy … busy, for ever
+//	B              busy … busy … busy, forever
 //
 // It breaks when an answer is lost: one release leaves a count of one, the
 // lock counts as held, and its watchdog keeps it so.
@@ -27,7 +27,7 @@ type RetryBlind struct {
 
 var _ env.Lock = (*RetryBlind)(nil)
 
-// NewRetryBlind heeds TTL, Renew, Retries, RetryDelay and Jitter.
+// NewRetryBlind uses TTL, Renew, Retries, RetryDelay and Jitter.
 func NewRetryBlind(e *env.Env, o Options) env.Lock {
 	return &RetryBlind{e: e, o: o, owner: fmt.Sprintf("%s:%d", token(e), e.Worker)}
 }

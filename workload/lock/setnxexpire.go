@@ -11,10 +11,10 @@ import (
 // many libraries before SET had options, and still written today.
 //
 //	A  SETNX ── dies
-//	B           busy … busy … busy, for ever
+//	B           busy … busy … busy, forever
 //
 // It breaks when a worker dies, or loses its connection, between the two: the
-// key has no ttl and nobody ever gets the lock again.
+// key has no TTL and nobody ever gets the lock again.
 type SetnxExpire struct {
 	e *env.Env
 	o Options
@@ -22,7 +22,7 @@ type SetnxExpire struct {
 
 var _ env.Lock = (*SetnxExpire)(nil)
 
-// NewSetnxExpire heeds TTL, Retries, RetryDelay and Jitter.
+// NewSetnxExpire uses TTL, Retries, RetryDelay and Jitter.
 func NewSetnxExpire(e *env.Env, o Options) env.Lock { return &SetnxExpire{e, o} }
 
 // Acquire implements env.Lock.

@@ -20,7 +20,7 @@ type SharedOwner struct {
 
 var _ env.Lock = (*SharedOwner)(nil)
 
-// NewSharedOwner heeds TTL, Retries, RetryDelay and Jitter.
+// NewSharedOwner uses TTL, Retries, RetryDelay and Jitter.
 func NewSharedOwner(e *env.Env, o Options) env.Lock { return &SharedOwner{e, o} }
 
 // Acquire implements env.Lock.

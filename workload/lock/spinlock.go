@@ -7,14 +7,14 @@ import (
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
-// SpinLock is the coroutine lock of the first article: SET NX with a ttl,
+// SpinLock is the coroutine lock of the first article: SET NX with a TTL,
 // polled every 10 ms up to a time limit. The coroutines of one process queue
 // up first, so that only one of them polls the server for a key.
 //
 // It promises and breaks as StockLock does. The queue makes waiting cheap
 // and fair inside a process; it protects nothing, for other processes know
-// nothing of it, and it is left as soon as the lock is had, so that a
-// coroutine that never releases costs the others a ttl and no more.
+// nothing of it, and it is left as soon as the lock is acquired, so that a
+// coroutine that never releases costs the others a TTL and no more.
 type SpinLock struct {
 	e *env.Env
 	o Options
@@ -22,7 +22,7 @@ type SpinLock struct {
 
 var _ env.Lock = (*SpinLock)(nil)
 
-// NewSpinLock heeds TTL, RetryDelay and Wait.
+// NewSpinLock uses TTL, RetryDelay and Wait.
 func NewSpinLock(e *env.Env, o Options) env.Lock { return &SpinLock{e, o} }
 
 // Acquire implements env.Lock.

@@ -27,7 +27,7 @@ type StaleUnlock struct {
 
 var _ env.Lock = (*StaleUnlock)(nil)
 
-// NewStaleUnlock heeds TTL, Retries, RetryDelay and Jitter.
+// NewStaleUnlock uses TTL, Retries, RetryDelay and Jitter.
 func NewStaleUnlock(e *env.Env, o Options) env.Lock { return &StaleUnlock{e, o, token(e)} }
 
 // Acquire implements env.Lock.

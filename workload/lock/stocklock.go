@@ -16,7 +16,7 @@ import (
 //
 // It promises and breaks as RedisLock does, but for the late release: the
 // token is per acquire, so a release that lands late finds another value. Its
-// ttl of 3 s is meant to be "wide enough" and its short patience gives busy
+// TTL of 3 s is meant to be "wide enough" and its short patience gives busy
 // answers where others wait.
 type StockLock struct {
 	e *env.Env
@@ -25,7 +25,7 @@ type StockLock struct {
 
 var _ env.Lock = (*StockLock)(nil)
 
-// NewStockLock heeds TTL, RetryDelay and Wait.
+// NewStockLock uses TTL, RetryDelay and Wait.
 func NewStockLock(e *env.Env, o Options) env.Lock { return &StockLock{e, o} }
 
 // Acquire implements env.Lock.

@@ -22,7 +22,7 @@ type StockLockBackoff struct {
 
 var _ env.Lock = (*StockLockBackoff)(nil)
 
-// NewStockLockBackoff heeds TTL, RetryDelay (the first), Jitter (none: no
+// NewStockLockBackoff uses TTL, RetryDelay (the first), Jitter (none: no
 // randomness) and Wait.
 func NewStockLockBackoff(e *env.Env, o Options) env.Lock { return &StockLockBackoff{e, o} }
 

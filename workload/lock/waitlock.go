@@ -27,7 +27,7 @@ type WaitLock struct {
 
 var _ env.Lock = (*WaitLock)(nil)
 
-// NewWaitLock heeds TTL, Retries, RetryDelay, Jitter, Acks and AckWait.
+// NewWaitLock uses TTL, Retries, RetryDelay, Jitter, Acks and AckWait.
 func NewWaitLock(e *env.Env, o Options) env.Lock { return &WaitLock{e, o} }
 
 // Acquire implements env.Lock.

@@ -10,17 +10,17 @@ import (
 )
 
 // Watchdog is a lease lock that a background task renews every third of its
-// ttl, for work whose length is not known beforehand (the first article's
+// TTL, for work whose length is not known beforehand (the first article's
 // answer to leases that are too short). When a renewal is refused, or no
-// renewal has been confirmed for a whole ttl, it gives notice: its worker
+// renewal has been confirmed for a whole TTL, it gives notice: its worker
 // knows that the lock is gone and can stop.
 //
 // It promises one holder per key for as long as the work takes, and that a
 // loss is told. It breaks as long as the notice has not come: a worker that is
 // paused is told only when it wakes, and after a failover that lost the key
-// the next renewal is up to a third of the ttl away.
+// the next renewal is up to a third of the TTL away.
 //
-//	A  acquire ── renew ── paused beyond the ttl ──────── renew: lost
+//	A  acquire ── renew ── paused beyond the TTL ──────── renew: lost
 //	B                                    acquire ── believes ──────
 type Watchdog struct {
 	e *env.Env
@@ -29,7 +29,7 @@ type Watchdog struct {
 
 var _ env.Lock = (*Watchdog)(nil)
 
-// NewWatchdog heeds TTL, Renew, Retries, RetryDelay and Jitter.
+// NewWatchdog uses TTL, Renew, Retries, RetryDelay and Jitter.
 func NewWatchdog(e *env.Env, o Options) env.Lock { return &Watchdog{e, o} }
 
 // Acquire implements env.Lock.

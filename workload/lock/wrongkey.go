@@ -10,10 +10,10 @@ import (
 // acquire adds and the release forgets. Reported for .NET's DistributedLock.
 //
 //	A  SET app:lock:k ── works ── release: looks at lock:k, finds nothing
-//	B                                refused ── … ── ttl ends ── acquire
+//	B                                refused ── … ── TTL ends ── acquire
 //
 // It promises what RedisLock does, and two never hold it at once. It breaks
-// without any fault: no release ever acts, every lock lasts until its ttl, and
+// without any fault: no release ever acts, every lock lasts until its TTL, and
 // hardly anybody buys.
 type WrongKey struct {
 	e *env.Env
@@ -22,7 +22,7 @@ type WrongKey struct {
 
 var _ env.Lock = (*WrongKey)(nil)
 
-// NewWrongKey heeds TTL, Retries, RetryDelay and Jitter.
+// NewWrongKey uses TTL, Retries, RetryDelay and Jitter.
 func NewWrongKey(e *env.Env, o Options) env.Lock { return &WrongKey{e, o} }
 
 // Acquire implements env.Lock.

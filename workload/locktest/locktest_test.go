@@ -55,7 +55,7 @@ func (d director) Inject(ctx context.Context, f histories.Fault) error {
 // fails are the known-bad locks and the cases that they fail. All others
 // pass, also those whose mistake is in the sale and not in the lock.
 var fails = map[string][]string{
-	"setnx-expire":    {"a worker that dies while acquiring leaves nothing for ever"},
+	"setnx-expire":    {"a worker that dies while acquiring leaves nothing forever"},
 	"del-any":         {"only the owner releases"},
 	"get-then-del":    {"a release that takes long deletes no other's lock"},
 	"renew-resurrect": {"a renewal keeps the lease, and does not revive one"},

@@ -119,7 +119,7 @@ func failedRenewal(ctx context.Context, p *player) error {
 
 // lateRenewal: the holder's renewals come when its lease has ended.
 //
-//	0  acquire ── ttl ends ── renewal: no
+//	0  acquire ── TTL ends ── renewal: no
 //	1                                      acquire
 func lateRenewal(ctx context.Context, p *player) error {
 	if p.Worker == 1 {
@@ -139,8 +139,8 @@ func lateRenewal(ctx context.Context, p *player) error {
 // renewsAnother: they come when another has the lock, which dies without a
 // release.
 //
-//	0  acquire ── ttl ends ───────── renewal: no
-//	1                       acquire ────────────── dies ── ttl ends
+//	0  acquire ── TTL ends ───────── renewal: no
+//	1                       acquire ────────────── dies ── TTL ends
 //	2                                  refused                       acquire
 func renewsAnother(ctx context.Context, p *player) error {
 	switch p.Worker {

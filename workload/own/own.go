@@ -6,7 +6,7 @@
 // records what the program announces of its holds and writes; a program that
 // announces nothing is judged by what the shop gained and lost.
 //
-// Who runs the program is not known here: env.Env.Own answers.
+// What runs the program is not known here: env.Env.Own answers.
 package own
 
 import (

@@ -10,7 +10,7 @@ import (
 // grant when it is written to, and only then. This is what the texts on fencing
 // tokens seem to ask for.
 //
-//	A (5)  read 1 ── paused beyond the ttl ── SET 0: 5 is the largest yet
+//	A (5)  read 1 ── paused beyond the TTL ── SET 0: 5 is the largest yet
 //	B (6)                           read 1 ─────────── SET 0: 6 is larger
 //
 // It promises that a worker that comes late is refused. It breaks where the

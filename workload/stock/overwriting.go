@@ -7,10 +7,10 @@ import (
 )
 
 // Overwriting is a known-bad sale: under a lock whose work may outlast its
-// ttl it sets the stock to what it has worked out (read minus quantity) and
+// TTL it sets the stock to what it has worked out (read minus quantity) and
 // never asks whether the lease still runs.
 //
-//	A  read 1 ── paused beyond the ttl ───────────── SET 0, order
+//	A  read 1 ── paused beyond the TTL ───────────── SET 0, order
 //	B                        read 1, SET 0, order
 //
 // It breaks when a lease ends early: the stock ends at exactly 0 with two

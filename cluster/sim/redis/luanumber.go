@@ -66,7 +66,7 @@ func showing(operand ast.Expr) ast.Expr {
 }
 
 // longest is how long a string of a script may grow by joining: a script
-// that doubles one for ever must not take the whole memory.
+// that doubles one forever must not take the whole memory.
 const longest = 64 << 20
 
 // show is the hidden function.

@@ -236,8 +236,8 @@ func (r *record) inheritGap(next *record) {
 	}
 }
 
-// vanish takes a record out of its index. Who had locked it, or waited for
-// it, has the gap locked in which it was; who waited looks again.
+// vanish takes a record out of its index. A session that had locked it, or waited for
+// it, has the gap locked in which it was; one that waited looks again.
 func (r *record) vanish() {
 	heir := r.index.after(r)
 	for _, l := range r.locks {

@@ -4,7 +4,7 @@
 // Start with DB and Session. A Session is one connection: Do runs one
 // statement. A statement that must wait answers *Blocked; when DB.OnWake
 // says so, Continue goes on with it. The engine knows neither time nor
-// scheduling: whoever uses it ends a wait that takes too long by TimeOut.
+// scheduling: its user ends a wait that takes too long by TimeOut.
 // Everything is deterministic.
 //
 // What it is faithful in: REPEATABLE READ with a snapshot made at the first
@@ -46,7 +46,7 @@ type Result struct {
 	LastID   int64   // first AUTO_INCREMENT value that it made
 }
 
-// DB is one server: its tables, and whoever is connected.
+// DB is one server: its tables and its sessions.
 type DB struct {
 	// OnWake is called when the wait of a session is over: its lock was
 	// granted, or its transaction was rolled back to end a deadlock. It may
