@@ -17,7 +17,7 @@ import (
 // that says how many were left owns a known piece of the line; all others are
 // interchangeable if they are of one size. So the only thing left open is how
 // far along the line sales have come at each moment, and keeping that as
-// small as possible is best foreverything that comes later. docs/checking.md
+// small as possible is best for everything that comes later. docs/checking.md
 // has the argument in full. Where sizes differ, or units come back, a search
 // over the few states that can differ decides instead (stock_frontier.go).
 func stock(ops []*histories.Op, initial int64, steps int) (c *contradiction, covered error) {

@@ -232,7 +232,7 @@ func (s *stuckSearch) finish() {
 		return // several tried at once after a proper release
 	}
 	s.k.of(StuckLock).advice = adviseLease
-	s.k.of(StuckLock).unknown = sprintf("%s: busy although nobody held it, but the run ended %s later, within ttl + grace: too short to tell",
+	s.k.of(StuckLock).unknown = sprintf("%s: busy although nobody held it, but the run ended %s later, within TTL + grace: too short to tell",
 		s.k.name, length(s.h.End-s.free))
 }
 

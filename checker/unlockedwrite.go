@@ -17,7 +17,7 @@ import (
 // another sell or for none, a lock that it had not begun to give back. What is
 // told from Parent alone is told for certain: a write or an acquire that names no
 // sell accuses nobody. Which lock a sell took is not asked: a lock for each
-// customer or each segment of the stock is another key forevery sell.
+// customer or each segment of the stock is another key for every sell.
 func (r *run) unlockedWrites() {
 	if r.spec.None {
 		return

@@ -112,7 +112,7 @@ func failoverVerdict(a4, a7, r4, w4, w7, s4, s7 int64, faults []int) *checker.Ve
 		Levels: map[checker.Level]checker.Outcome{checker.LockLevel: checker.Invalid, checker.UseLevel: checker.Valid, checker.BusinessLevel: checker.Invalid},
 		Results: []checker.Result{
 			{Property: checker.DoubleHold, Level: checker.LockLevel, Outcome: checker.Invalid, Count: 1, Method: "exact"},
-			{Property: checker.StuckLock, Level: checker.LockLevel, Outcome: checker.Unknown, Reason: "the run ended before ttl + grace had passed"},
+			{Property: checker.StuckLock, Level: checker.LockLevel, Outcome: checker.Unknown, Reason: "the run ended before TTL + grace had passed"},
 			{Property: checker.StaleWrite, Level: checker.UseLevel, Outcome: checker.Valid, Method: "exact"},
 			{Property: checker.Oversell, Level: checker.BusinessLevel, Outcome: checker.Invalid, Count: 1, Method: "exact"},
 		},

@@ -48,7 +48,7 @@ func unknownRun() Run {
 	v := *r.Verdict
 	v.Outcome, v.Reason = checker.Unknown, "no lock was ever granted after the fault: the run says nothing about it"
 	v.Levels = map[checker.Level]checker.Outcome{checker.LockLevel: checker.Unknown, checker.BusinessLevel: checker.Valid}
-	v.Results = append(v.Results, checker.Result{Property: checker.StuckLock, Level: checker.LockLevel, Outcome: checker.Unknown, Reason: "the run ended before ttl + grace had passed"})
+	v.Results = append(v.Results, checker.Result{Property: checker.StuckLock, Level: checker.LockLevel, Outcome: checker.Unknown, Reason: "the run ended before TTL + grace had passed"})
 	v.Notes = []string{"the last line of the history was cut off"}
 	r.Verdict, r.Interrupted = &v, true
 	r.Replay = `lockcheck run --design=lua-stock --nemesis="a fault with spaces in its name, quoted so that it stays one word"`

@@ -177,9 +177,9 @@ func lockWords(l histories.LockSpec) []string {
 		}
 		return b
 	}
-	lease := "A grant lasts until it is released; there is no ttl."
+	lease := "A grant lasts until it is released; there is no TTL."
 	if l.TTL > 0 {
-		lease = "A grant lasts " + span(int64(l.TTL)) + " unless it is renewed (ttl)."
+		lease = "A grant lasts " + span(int64(l.TTL)) + " unless it is renewed (TTL)."
 	}
 	return []string{
 		lease,

@@ -18,7 +18,7 @@ import (
 )
 
 // Bounds of one stage of the tests of one mutant. Processor time tells a mutant
-// that hangs, however busy the machine is; the clock one that waits for ever.
+// that hangs, however busy the machine is; the clock one that waits forever.
 const (
 	slowest          = 20 // times what the tests take without a mutation
 	processorSeconds = 10 // and this besides
