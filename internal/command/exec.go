@@ -32,8 +32,8 @@ var ofExec = []string{"exec", "name", "topology"}
 
 func (f *execFlags) add(s *pflag.FlagSet) {
 	s.StringVar(&f.command, "exec", "", "your own program as the design: 'php lock.php' (docs/protocol.md); --design beside it adds others")
-	s.StringVar(&f.name, "name", "", "of --exec in tables and reports (default: its file's)")
-	s.StringVar(&f.topology, "topology", string(env.Sentinel), "of --exec: single, sentinel, independent-3, independent-5 or redis-cluster")
+	s.StringVar(&f.name, "name", "", "name of the --exec program in tables and reports (default: its file's)")
+	s.StringVar(&f.topology, "topology", string(env.Sentinel), "servers of the --exec program: single, sentinel, independent-3, independent-5 or redis-cluster")
 }
 
 // topologies are the words for --topology.

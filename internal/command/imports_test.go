@@ -25,6 +25,7 @@ var mayImport = map[string][]string{
 	"internal/strictjson": {"internal/spelling"},
 	"histories":           {"internal"},
 	"histories/corpus":    {"histories"},
+	"histories/hostile":   {"histories"},
 	"protocol":            {"internal", "protocol"},
 	"workload/env":        {"histories", "protocol"},
 	"internal/tail":       {},
