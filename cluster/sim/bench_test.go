@@ -3,7 +3,6 @@ package sim
 import (
 	"context"
 	"fmt"
-	"syscall"
 	"testing"
 	"time"
 
@@ -72,16 +71,6 @@ func benchmarkShop(b *testing.B, top env.Topology, think time.Duration) {
 	used := (cpuTime(b) - cpu).Seconds()
 	b.ReportMetric(float64(commands)/used, "commands/cpu-s")
 	b.ReportMetric(used/float64(b.N), "cpu-s/run")
-}
-
-// cpuTime is what this process has used of all cores. On a machine that
-// others use as well it says more than the clock does.
-func cpuTime(b *testing.B) time.Duration {
-	var used syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
-		b.Fatal(err)
-	}
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }
 
 func BenchmarkThirtySecondsBusy(b *testing.B) {

@@ -127,7 +127,7 @@ func (m *mariadb) start(ctx context.Context) error {
 // spawn starts the program. It dies with the tests, however they end: the
 // kernel takes the thread that started it for its parent, so that one stays.
 func (m *mariadb) spawn() error {
-	m.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	dieWithTests(m.cmd)
 	m.exited = make(chan struct{})
 	started := make(chan error)
 	go func() {
