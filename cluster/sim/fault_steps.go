@@ -88,7 +88,7 @@ func (w *worker) struck(ctx context.Context, a *ambush) error {
 		w.home.proc.Pause()
 	}
 	c.wakeReady()
-	c.s.GiveWay() // for ever, or until the process is resumed
+	c.s.GiveWay() // forever, or until the process is resumed
 	return nil
 }
 

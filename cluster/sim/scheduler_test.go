@@ -182,21 +182,21 @@ func TestRunsThatCannotGoOnEnd(t *testing.T) {
 		want    []string
 		kind    error
 	}{
-		{"every worker sleeps for ever", runs(func(ctx context.Context, e *env.Env, w env.Wire) {
+		{"every worker sleeps forever", runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 			invoke(e, w)
 			e.Clock.Sleep(ctx, 1<<62)
-		}), []string{"worker-0, in acquire of sku-1 (op 7)", "worker-1", "sleeps for ever"}, vtime.ErrDeadlock},
+		}), []string{"worker-0, in acquire of sku-1 (op 7)", "worker-1", "sleeps forever"}, vtime.ErrDeadlock},
 		{"a worker waits for a turn that never comes", runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 			invoke(e, w)
 			e.Local.Enter(ctx, "q", 1<<62)
 			e.Local.Enter(ctx, "q", 1<<62)
 		}), []string{"worker-0, in acquire of sku-1 (op 7)"}, vtime.ErrDeadlock},
-		{"a worker looks at the clock for ever", runs(func(ctx context.Context, e *env.Env, w env.Wire) {
+		{"a worker looks at the clock forever", runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 			invoke(e, w)
 			for e.Clock.Now() < time.Hour {
 			}
 		}), []string{"worker-0, in acquire of sku-1 (op 7)", "calls at"}, vtime.ErrNoProgress},
-		{"a worker sleeps for no time for ever", runs(func(ctx context.Context, e *env.Env, w env.Wire) {
+		{"a worker sleeps for no time forever", runs(func(ctx context.Context, e *env.Env, w env.Wire) {
 			invoke(e, w)
 			for {
 				e.Clock.Sleep(ctx, 0)

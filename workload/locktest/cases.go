@@ -27,7 +27,7 @@ var allCases = []Case{
 	{Name: "only the owner releases", applies: withLease, workers: 3, script: onlyTheOwner},
 	{Name: "a release that takes long deletes no other's lock", applies: withLease, workers: 3, script: slowRelease},
 	{Name: "a lease ends by itself", applies: withLease, workers: 2, script: leaseEnds},
-	{Name: "a worker that dies while acquiring leaves nothing for ever", applies: withLease, workers: 2, script: diesAcquiring},
+	{Name: "a worker that dies while acquiring leaves nothing forever", applies: withLease, workers: 2, script: diesAcquiring},
 	{Name: "a waiter that dies keeps nobody out", applies: withLease, workers: 3, script: diesWaiting},
 	{Name: "re-entry as declared", applies: every, workers: 2, script: reentry},
 	{Name: "waiting can be cancelled", applies: every, inside: true, workers: 3, script: cancelled},

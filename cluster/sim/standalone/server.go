@@ -175,7 +175,7 @@ func (c *client) Do(args []string, reply func(any)) {
 	answer := s.do(args)
 	if s.withhold > 0 {
 		s.withhold--
-		return // and whatever this client sends waits for ever
+		return // and whatever this client sends waits forever
 	}
 	reply(answer)
 }

@@ -10,7 +10,7 @@ import (
 
 // Errors with which a run ends that cannot go on.
 var (
-	// ErrDeadlock: every task sleeps for ever.
+	// ErrDeadlock: every task sleeps forever.
 	ErrDeadlock = errors.New("deadlock")
 	// ErrNoProgress: a task runs on and on without letting time pass.
 	ErrNoProgress = errors.New("no time passes")
@@ -50,7 +50,7 @@ func (s *Scheduler) Stuck(tasks []*Task) error {
 	}
 	var errs []error
 	for _, t := range tasks {
-		errs = append(errs, &StuckError{Task: t.Name, Doing: t.doing(), Err: fmt.Errorf("%w: every worker sleeps for ever", ErrDeadlock)})
+		errs = append(errs, &StuckError{Task: t.Name, Doing: t.doing(), Err: fmt.Errorf("%w: every worker sleeps forever", ErrDeadlock)})
 	}
 	return errors.Join(errs...)
 }
