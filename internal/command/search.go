@@ -222,11 +222,11 @@ func (s *searcher) replaySmall(p *judged) string {
 	if spec.Of.Own == nil {
 		cmd += " --design=" + spec.Design
 	}
-	cmd += fmt.Sprintf(" --schedule=%s --seed=%d --runs=1 --time-limit=%v --concurrency=%d --skus=%d --max-ops=%d --work=%s",
-		p.folder.Path(histories.ScheduleFile), spec.Seed, p.plan.TimeLimit, spec.Workers, spec.SKUs, spec.MaxOps, quote(spec.Work))
+	cmd += fmt.Sprintf(" --schedule=%s --seed=%d --runs=1 --time-limit=%v --concurrency=%d --skus=%d --max-ops=%d --work=%s --think=%s",
+		p.folder.Path(histories.ScheduleFile), spec.Seed, p.plan.TimeLimit, spec.Workers, spec.SKUs, spec.MaxOps, quote(spec.Work), quote(spec.Think))
 	for _, name := range slices.Sorted(maps.Keys(p.plan.Settings)) {
 		switch name {
-		case "time-limit", "concurrency", "work", "skus", "max-ops", "schedule", "shrink-time", "property", "interval", "variant":
+		case "time-limit", "concurrency", "work", "think", "skus", "max-ops", "schedule", "shrink-time", "property", "interval", "variant":
 		default:
 			cmd += " --" + name + "=" + quote(p.plan.Settings[name])
 		}

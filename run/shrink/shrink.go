@@ -16,6 +16,7 @@ import (
 
 	"github.com/lockcheck/lockcheck/nemesis"
 	"github.com/lockcheck/lockcheck/run"
+	"github.com/lockcheck/lockcheck/workload"
 )
 
 // Try runs a plan, under several seeds if it likes, and answers the plan (with
@@ -54,6 +55,7 @@ var dimensions = []dimension{
 	{"fewer workers", numbers(2, func(p *run.Plan) *int { return &p.Spec.Workers })},
 	{"fewer SKUs", numbers(1, func(p *run.Plan) *int { return &p.Spec.SKUs })},
 	{"fewer sells", fewerSells},
+	{"more time between sells", slower},
 	{"earlier faults", earlier},
 	{"fewer steps", fewerSteps},
 }
@@ -130,6 +132,24 @@ func fewerSells(p run.Plan) []run.Plan {
 		p.Spec.MaxOps = 512 // no limit so far: begin somewhere
 	}
 	return numbers(1, func(p *run.Plan) *int { return &p.Spec.MaxOps })(p)
+}
+
+// slower has customers come less often: who waits for a lock that is not to be
+// had fills a history with refusals.
+func slower(p run.Plan) []run.Plan {
+	now, err := workload.Durations(p.Spec.Think, p.Spec.TTL)
+	if err != nil {
+		return nil
+	}
+	var all []run.Plan
+	for _, d := range []time.Duration{time.Second, 500 * time.Millisecond, 200 * time.Millisecond} {
+		if float64(d) > float64(now.Mean()) {
+			q := p
+			q.Spec.Think = d.String()
+			all = append(all, q)
+		}
+	}
+	return all
 }
 
 // lower are the numbers to try below now: small ones, halves, one less.
