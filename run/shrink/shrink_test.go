@@ -15,10 +15,16 @@ func large() run.Plan {
 	s := nemesis.Schedule{Format: nemesis.Format}
 	for i := range 4 {
 		s.Episodes = append(s.Episodes, nemesis.Episode{Name: string(rune('a' + i)), At: time.Duration(i+1) * 5 * time.Second, Steps: []nemesis.Step{
-			{Fault: histories.Fault{F: histories.Partition}}, {Fault: histories.Fault{F: histories.Kill}}, {Fault: histories.Fault{F: histories.Heal}},
+			{Fault: histories.Fault{F: histories.Partition, From: []string{"master"}, To: []string{"replicas"}}},
+			{Fault: histories.Fault{F: histories.Kill, Targets: []string{"master"}}},
+			{Fault: histories.Fault{F: histories.Heal}},
 		}})
 	}
-	return run.Plan{Schedule: &s, TimeLimit: 30 * time.Second, Spec: workload.Resolved{Spec: workload.Spec{Workers: 10, SKUs: 12}}}
+	spec, err := workload.Spec{Design: "redis-lock", Workers: 10, SKUs: 12}.Resolved()
+	if err != nil {
+		panic(err)
+	}
+	return run.Plan{Schedule: &s, TimeLimit: 30 * time.Second, Spec: spec}
 }
 
 // needs is a bug that takes the kill of episode c, three workers and two SKUs.
@@ -47,6 +53,9 @@ func TestOnlyWhatTheViolationNeedsIsLeft(t *testing.T) {
 	}
 	if got.TimeLimit > 2*time.Second {
 		t.Errorf("runs %v", got.TimeLimit)
+	}
+	if got.Spec.Think != "1s" {
+		t.Errorf("customers come after %s, and may come less often", got.Spec.Think)
 	}
 	if tries > 300 {
 		t.Errorf("%d tries", tries)
