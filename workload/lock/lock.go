@@ -34,7 +34,7 @@ type Options struct {
 	Jitter     time.Duration // at most this much more, at random
 	Wait       time.Duration // a busy lock is waited for this long, for designs that do not count
 	Renew      time.Duration // between two renewals in the background
-	Drift      float64       // share of the ttl taken off for clocks that run apart
+	Drift      float64       // share of the TTL taken off for clocks that run apart
 	Acks       int           // replicas that must have acknowledged
 	AckWait    time.Duration // and how long they are waited for
 }
