@@ -34,6 +34,10 @@ type Config struct {
 	Dir     string   // default: the current folder
 	Env     []string // besides lockcheck's own environment
 
+	// Joined puts it into the process group of its caller, who pauses and kills
+	// that as a whole; Pause and Kill then concern the child's process alone.
+	Joined bool
+
 	Hello  protocol.Hello
 	Limits protocol.Limits
 	Grace  Grace
@@ -154,7 +158,7 @@ func (c *Child) start() error {
 	}
 	defer func() { closeAll(p.theirs[:]) }()
 	c.cmd = exec.Command(c.cfg.Command[0], c.cfg.Command[1:]...)
-	c.cmd.Dir, c.cmd.SysProcAttr = c.cfg.Dir, ownGroup()
+	c.cmd.Dir, c.cmd.SysProcAttr = c.cfg.Dir, attributes(c.cfg.Joined)
 	c.cmd.Env = append(append(os.Environ(), c.cfg.Env...), Mark+"="+c.mark)
 	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = p.theirs[0], p.theirs[1], p.theirs[2]
 	if err := c.cmd.Start(); err != nil {

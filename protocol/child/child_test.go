@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -207,5 +208,20 @@ func TestAStepWaitsForTheGo(t *testing.T) {
 func TestAProgramThatIsNotThere(t *testing.T) {
 	if _, err := child.Start(child.Config{Command: []string{"/nonexistent/lock"}}); err == nil || !strings.Contains(err.Error(), "/nonexistent/lock") {
 		t.Errorf("error is %v", err)
+	}
+}
+
+// A child in the group of its caller ends without it.
+func TestAJoinedChildEndsAlone(t *testing.T) {
+	c := begin(t, "leaves a daemon", child.Config{Joined: true})
+	if _, err := c.Await(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	group, err := syscall.Getpgid(c.PID())
+	if err != nil || group != syscall.Getpgrp() {
+		t.Errorf("its group is %d, %v, ours %d", group, err, syscall.Getpgrp())
+	}
+	if err := c.Kill(); err != nil { // and nothing of its caller
+		t.Fatal(err)
 	}
 }

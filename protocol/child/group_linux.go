@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// ownGroup has the kernel kill a child when lockcheck dies.
-func ownGroup() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+// attributes has the kernel kill a child when lockcheck dies.
+func attributes(joined bool) *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setpgid: !joined, Pdeathsig: syscall.SIGKILL}
 }
 
 // exterminate kills all processes of the child, and names those that were left

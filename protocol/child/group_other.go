@@ -21,6 +21,6 @@ func available() error {
 
 func (c *Child) signal(syscall.Signal) error { return available() }
 
-func ownGroup() *syscall.SysProcAttr { return nil }
+func attributes(bool) *syscall.SysProcAttr { return nil }
 
 func (c *Child) exterminate(bool) ([]string, error) { return nil, c.cmd.Process.Kill() }

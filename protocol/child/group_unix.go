@@ -15,9 +15,17 @@ const (
 
 func available() error { return nil }
 
-// signal sends a signal to the group. A group that is gone has got it.
+// signal sends a signal to the group, or to the process if the group is not its
+// own. Who is gone has got it.
 func (c *Child) signal(s syscall.Signal) error {
-	if err := syscall.Kill(-c.PID(), s); !errors.Is(err, syscall.ESRCH) {
+	to := -c.PID()
+	if c.cfg.Joined {
+		to = c.PID()
+		if within(c.gone, 0) {
+			return nil
+		}
+	}
+	if err := syscall.Kill(to, s); !errors.Is(err, syscall.ESRCH) {
 		return err
 	}
 	return nil
