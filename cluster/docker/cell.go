@@ -27,11 +27,12 @@ type cell struct {
 	clock  *clock    // begins at Run
 	lent   time.Time // when servers were begun to be put in order for it
 
-	emitMu sync.Mutex    // one event at a time
-	news   chan struct{} // closed and made anew at each event
-	hosts  []*host
-	phase  atomic.Int32
-	seq    atomic.Int64 // of controls and ambushes
+	emitMu   sync.Mutex    // one event at a time
+	findings []error       // about programs beside workers
+	news     chan struct{} // closed and made anew at each event
+	hosts    []*host
+	phase    atomic.Int32
+	seq      atomic.Int64 // of controls and ambushes
 
 	faultMu  sync.Mutex // one fault at a time
 	injector inject.Injector

@@ -17,6 +17,9 @@ import (
 // Skew implements inject.Clocks.
 func (b backend) Skew(ctx context.Context, ts inject.Targets, jump time.Duration, drift float64) (string, error) {
 	t := b.find(ts)
+	if len(t.hosts) > 0 && b.o.Own != nil {
+		return "", fmt.Errorf("%w: the clock of a program of your own is this machine's", cluster.ErrUnavailable)
+	}
 	for _, n := range t.nodes {
 		if n.kind == sqlKind || n.kind == queueKind {
 			return "", fmt.Errorf("%w: the clock of %s cannot be set", cluster.ErrUnavailable, n.name)

@@ -87,7 +87,7 @@ func (c *cell) startHost(ctx context.Context, h *host) error {
 func (c *cell) helloTo(h *host) hello {
 	return hello{
 		Run: c.p.run, Start: c.clock.start, Seed: c.o.Seed, Host: h.name, Workers: h.workers, Life: h.life,
-		Spec: c.o.Spec, CallTimeout: c.o.CallTimeout, Servers: c.servers(), Control: h.want,
+		Spec: c.o.Spec, CallTimeout: c.o.CallTimeout, Servers: c.servers(), Control: h.want, Own: c.o.Own,
 	}
 }
 
@@ -134,6 +134,9 @@ func (c *cell) heard(h *host, line []byte) error {
 	}
 	if n.Hit != 0 {
 		c.ambushed(h, n)
+	}
+	if n.Found != "" {
+		c.found(n.Found)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -280,7 +283,7 @@ func (h *host) kill() bool {
 	alive := h.alive()
 	if alive {
 		h.killed = true
-		_ = h.proc.Kill()
+		_ = syscall.Kill(-h.proc.Pid, syscall.SIGKILL) // with what it has beside it
 	}
 	h.mu.Unlock()
 	<-h.end()
@@ -292,7 +295,7 @@ func (c *cell) killWorkers() {
 	_ = each(c.hosts, func(h *host) error { h.kill(); return nil })
 }
 
-// signal sends a signal to the process.
+// signal sends a signal to the process, which has a group of its own.
 func (h *host) signal(s syscall.Signal) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -300,5 +303,5 @@ func (h *host) signal(s syscall.Signal) error {
 		return fmt.Errorf("%s: %w", h.name, errAlready)
 	}
 	h.paused = s == syscall.SIGSTOP
-	return h.proc.Signal(s)
+	return syscall.Kill(-h.proc.Pid, s) // and to what it has beside it
 }

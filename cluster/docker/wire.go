@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
@@ -28,6 +29,7 @@ type hello struct {
 	CallTimeout time.Duration   `json:"call-timeout"`
 	Servers     servers         `json:"servers"`
 	Control     control         `json:"control"`
+	Own         *cluster.Own    `json:"own,omitempty"` // the program beside each worker
 }
 
 // servers are what there is to talk to.
@@ -91,11 +93,12 @@ type ambush struct {
 
 // note is what a worker process says besides events.
 type note struct {
-	Ack  int64         `json:"ack,omitempty"`  // this control is in force
-	Wall time.Duration `json:"wall,omitempty"` // with an ack: how far its wall clock is off now
-	Hit  int64         `json:"hit,omitempty"`  // this ambush was run into
-	At   time.Duration `json:"at,omitempty"`   // with a hit: when
-	Text string        `json:"text,omitempty"` // with a hit: what happened, if that is not plain
+	Ack   int64         `json:"ack,omitempty"`   // this control is in force
+	Wall  time.Duration `json:"wall,omitempty"`  // with an ack: how far its wall clock is off now
+	Hit   int64         `json:"hit,omitempty"`   // this ambush was run into
+	At    time.Duration `json:"at,omitempty"`    // with a hit: when
+	Found string        `json:"found,omitempty"` // what is wrong with a program beside a worker
+	Text  string        `json:"text,omitempty"`  // with a hit: what happened, if that is not plain
 
 	// With an ack: the servers behind cut links that were tried and did not
 	// answer, and how many packets lossy links have lost since the start.

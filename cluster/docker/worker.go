@@ -33,7 +33,7 @@ func WorkerMain(ctx context.Context, stdin io.Reader, stdout io.Writer, program 
 	world := newWorld(h.Servers, h.CallTimeout, h.Seed, h.Host, len(h.Workers))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	p := &process{hello: h, world: world, out: stdout, gates: map[int]*gate{}, work: map[int]*gate{}, ticks: map[int]*atomic.Bool{}, open: map[int][]histories.Event{}, sprung: map[int64]bool{}}
+	p := &process{hello: h, world: world, out: stdout, gates: map[int]*gate{}, work: map[int]*gate{}, ticks: map[int]*atomic.Bool{}, open: map[int][]histories.Event{}, sprung: map[int64]bool{}, owns: map[int]*own{}}
 	for _, n := range h.Workers {
 		p.gates[n], p.work[n], p.ticks[n] = &gate{}, &gate{}, new(atomic.Bool)
 	}
@@ -74,6 +74,7 @@ type process struct {
 	ambushes []ambush
 	sprung   map[int64]bool
 	open     map[int][]histories.Event // operations under way, by worker
+	owns     map[int]*own              // programs beside workers
 }
 
 // run runs the workers and waits for them.
@@ -83,7 +84,7 @@ func (p *process) run(ctx context.Context, program env.Worker) error {
 		go func() {
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel() // ends the worker's periodic tasks
-			err := program(ctx, p.Spec, p.env(ctx, n), p)
+			err := p.runOne(ctx, program, n)
 			if err != nil && ctx.Err() == nil {
 				err = fmt.Errorf("worker-%d: %w", n, err)
 			}
@@ -217,6 +218,7 @@ func (p *process) step(ctx context.Context, worker int, name string) error {
 	case histories.Crash:
 		return syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	case histories.Pause:
+		defer p.freeze(worker)()
 		return stopHere()
 	}
 	return sleep(ctx, a.For)

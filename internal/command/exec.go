@@ -15,6 +15,7 @@ import (
 	"github.com/lockcheck/lockcheck/cluster/sim"
 	"github.com/lockcheck/lockcheck/cluster/sim/preload"
 	"github.com/lockcheck/lockcheck/protocol"
+	"github.com/lockcheck/lockcheck/protocol/child"
 	"github.com/lockcheck/lockcheck/workload"
 	"github.com/lockcheck/lockcheck/workload/env"
 	"github.com/lockcheck/lockcheck/workload/own"
@@ -43,8 +44,6 @@ var topologies = []string{string(env.Single), string(env.Sentinel), string(env.I
 // can.
 func (f *runFlags) subject(ctx context.Context) (workload.Design, error) {
 	switch {
-	case !f.driver.Virtual:
-		return workload.Design{}, usagef("--exec runs on the simulated cluster")
 	case !slices.Contains(topologies, f.exec.topology):
 		return workload.Design{}, unknownName("topology", f.exec.topology, topologies)
 	case f.spec.Leases != "":
@@ -78,7 +77,11 @@ func (f *runFlags) introduce(ctx context.Context, words []string, top env.Topolo
 	if wait == 0 {
 		wait = 2 * time.Second
 	}
-	ready, err := sim.Introduce(ctx, words, top, protocol.Hello{TTL: ttl.Milliseconds(), Wait: wait.Milliseconds()})
+	hello := protocol.Hello{TTL: ttl.Milliseconds(), Wait: wait.Milliseconds()}
+	if !f.driver.Virtual {
+		return introduceForReal(ctx, words, top, hello)
+	}
+	ready, err := sim.Introduce(ctx, words, top, hello)
 	switch {
 	case errors.Is(err, preload.ErrCannotHold):
 		err = hint(fmt.Errorf("--exec=%s: %w", f.exec.command, err), "a lock in Go is tested by its own go test (lockcheck.Test); others need servers in real time")
@@ -88,6 +91,26 @@ func (f *runFlags) introduce(ctx context.Context, words []string, top env.Topolo
 		err = fmt.Errorf("--exec=%s: %w", f.exec.command, err)
 	}
 	return ready, err
+}
+
+// introduceForReal asks a program in real time. Nobody answers at the addresses
+// that it is given.
+func introduceForReal(ctx context.Context, words []string, top env.Topology, h protocol.Hello) (protocol.Ready, error) {
+	const nobody = "127.0.0.1:1"
+	switch top.Lock {
+	case env.Sentinel:
+		h.Sentinels, h.Master = []string{nobody, nobody, nobody}, "mymaster"
+	case env.RedisCluster:
+		h.Cluster = []string{nobody}
+	default:
+		h.Redis = []string{nobody}
+	}
+	c, err := child.Start(child.Config{Command: words, Hello: h})
+	if err != nil {
+		return protocol.Ready{}, err
+	}
+	r, err := c.Await(ctx)
+	return r, errors.Join(err, c.End())
 }
 
 // programName is what a command is called: by its first argument that is a
