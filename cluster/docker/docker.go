@@ -1,3 +1,5 @@
+//go:build unix
+
 // Package docker is the real cluster: Redis, Sentinel, MariaDB and RabbitMQ
 // servers in containers, workers as operating-system processes, faults that
 // are done to both for real.
