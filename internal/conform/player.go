@@ -2,7 +2,6 @@ package conform
 
 import (
 	"context"
-	"sync"
 	"time"
 
 	"github.com/lockcheck/lockcheck/protocol"
@@ -18,11 +17,6 @@ type player struct {
 	links  *links
 
 	still bool // with the baton
-
-	mu     sync.Mutex
-	notes  []protocol.Note
-	listen func(protocol.Note)
-	more   chan struct{}
 }
 
 var (

@@ -205,7 +205,7 @@ func (nothing) Do(context.Context, ...any) (any, error) { return nil, nil }
 
 // hire starts the program of one worker, with a proxy of its own.
 func (w *world) hire(number int) (*player, error) {
-	p := &player{world: w, number: number, more: make(chan struct{}, 1)}
+	p := &player{world: w, number: number}
 	links, err := openLinks(w.server, w.prefix)
 	if err != nil {
 		return nil, err
