@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"syscall"
 	"time"
 
 	"github.com/lockcheck/lockcheck/cluster/proxy"
@@ -54,19 +55,31 @@ func (p *process) startOwn(ctx context.Context, e *env.Env) (*own, error) {
 	return o, nil
 }
 
-// open puts a proxy before a server. Its address is 127.8.W.S, and its port the
-// server's: the whole of 127.0.0.0/8 is this host's on Linux.
+// place finds a free address for the proxy of a server: 127.8.W.S, with the
+// server's port. The whole of 127.0.0.0/8 is this host's on Linux. Where another
+// run has it, the next network does.
+func (o *own) place(i int, port uint16) (l net.Listener, err error) {
+	const first, last = 8, 127
+	for network := first; network <= last; network++ {
+		host := netip.AddrFrom4([4]byte{127, byte(network), byte(1 + o.worker%250), byte(1 + i)})
+		if l, err = net.Listen("tcp", netip.AddrPortFrom(host, port).String()); !errors.Is(err, syscall.EADDRINUSE) {
+			break
+		}
+	}
+	return l, err
+}
+
+// open puts a proxy before a server.
 func (o *own) open(i int, s endpoint) error {
 	addr, err := netip.ParseAddrPort(s.Addr)
 	if err != nil {
 		return fmt.Errorf("a proxy for %s: %w", s.Name, err)
 	}
-	host := netip.AddrFrom4([4]byte{127, 8, byte(1 + o.worker%250), byte(1 + i)})
-	l, err := net.Listen("tcp", netip.AddrPortFrom(host, addr.Port()).String())
+	l, err := o.place(i, addr.Port())
 	if err != nil {
 		return fmt.Errorf("a proxy for %s: %w", s.Name, err)
 	}
-	o.places[s.Addr], o.hosts[addr.Addr().String()] = l.Addr().String(), host.String()
+	o.places[s.Addr], o.hosts[addr.Addr().String()] = l.Addr().String(), l.Addr().(*net.TCPAddr).IP.String()
 	link := o.p.world.links[s.Name]
 	server := &proxy.Proxy{
 		Dial: link.connect,
