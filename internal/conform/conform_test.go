@@ -32,7 +32,7 @@ var breaks = map[string][]string{
 	"watchdog":            nil,
 	"del":                 {"only the owner releases"},
 	"get, then del":       {"a release that takes long deletes no other's lock"},
-	"setnx, then expire":  {"a worker that dies while acquiring leaves nothing for ever"},
+	"setnx, then expire":  {"a worker that dies while acquiring leaves nothing forever"},
 	"forgets the ttl":     {"a lease ends by itself"},
 	"takes what is taken": {"one holder at a time", "re-entry as declared"},
 	"hopes":               {"no grant while the server is away"},
