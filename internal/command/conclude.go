@@ -105,7 +105,11 @@ func (a *app) print(f *runFlags, all []tableResult, m report.Matrix) error {
 	if err := showMatrix(a.stdout, f.format, m, a.style(a.stdout)); err != nil || f.format != "text" {
 		return err
 	}
-	_, err = fmt.Fprintf(a.stdout, "\nReports:  %s links to them\nOne cell: %s --design=NAME --nemesis=NAME --seed=N --runs=1\n", folder.Path(indexFile), a.called("lockcheck run"))
+	which := "--design=NAME"
+	if f.exec.command != "" && !f.set.Changed("design") {
+		which = "--exec=" + quote(f.exec.command)
+	}
+	_, err = fmt.Fprintf(a.stdout, "\nReports:  %s links to them\nOne cell: %s %s --nemesis=NAME --seed=N --runs=1\n", folder.Path(indexFile), a.called("lockcheck run"), which)
 	return err
 }
 
