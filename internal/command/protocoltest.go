@@ -35,7 +35,7 @@ func runProtocolTest(ctx context.Context, a *app, args []string) (int, error) {
 	cfg.Command = command
 	s, err := conform.Look(ctx, cfg)
 	if err != nil {
-		return 0, hint(err, "docs/protocol.md has every message and every finding")
+		return 0, hint(err, "docs/protocol.md has every message and every finding; --ready gives a program longer to start")
 	}
 	where := "a simulated Redis"
 	if cfg.Redis != "" {
