@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockcheck/lockcheck/checker"
 	"github.com/lockcheck/lockcheck/cluster/sim"
 	"github.com/lockcheck/lockcheck/nemesis"
 	"github.com/lockcheck/lockcheck/protocol"
@@ -42,6 +43,30 @@ func ownPlan(t testing.TB, name, nemesisName string, seed uint64, limit time.Dur
 		t.Fatal(err)
 	}
 	return run.Plan{Spec: spec, Nemesis: nemesisName, TimeLimit: limit, Version: "test"}
+}
+
+// TestAPHPLockBreaksAsTheSameLockInGo: examples/php is redis-lock with phpredis.
+func TestAPHPLockBreaksAsTheSameLockInGo(t *testing.T) {
+	same, _ := workload.Find("redis-lock")
+	for _, n := range []string{"none", "pause", "failover", "restart", "clock", "crash"} {
+		t.Run(n, func(t *testing.T) {
+			p := ownPlan(t, "php", n, 1, 30*time.Second)
+			p.Spec.Workers = 10
+			j, err := run.Run(t.Context(), sim.New(sim.Config{}), p, run.Quick)
+			if err != nil {
+				t.Fatal(err)
+			}
+			claim := same.Claim(n)
+			for level, promise := range map[checker.Level]workload.Promise{
+				checker.LockLevel: claim.Lock, checker.UseLevel: claim.Use, checker.BusinessLevel: claim.Business,
+			} {
+				got := j.Verdict.Levels[level]
+				if promise == workload.Holds && got != checker.Valid || promise == workload.Breaks && got != checker.Invalid {
+					t.Errorf("%s is %s, where redis-lock %s", level, got, promise)
+				}
+			}
+		})
+	}
 }
 
 func TestTheExamplesAreDeterministicToTheByte(t *testing.T) {
