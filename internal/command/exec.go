@@ -84,11 +84,11 @@ func (f *runFlags) introduce(ctx context.Context, words []string, top env.Topolo
 	ready, err := sim.Introduce(ctx, words, top, hello)
 	switch {
 	case errors.Is(err, preload.ErrCannotHold):
-		err = hint(fmt.Errorf("--exec=%s: %w", f.exec.command, err), "a lock in Go is tested by its own go test (lockcheck.Test); others need servers in real time")
+		err = hint(usagef("--exec=%s: %w", f.exec.command, err), "--cluster=docker takes any program; a lock in Go is also tested by its own go test (lockcheck.Test)")
 	case errors.Is(err, preload.ErrNoCompiler):
-		err = hint(fmt.Errorf("--exec=%s: %w", f.exec.command, err), "install one, once: apt-get install gcc libc6-dev")
+		err = hint(usagef("--exec=%s: %w", f.exec.command, err), "install one, once: apt-get install gcc libc6-dev")
 	case err != nil:
-		err = fmt.Errorf("--exec=%s: %w", f.exec.command, err)
+		err = usagef("--exec=%s: %w", f.exec.command, err)
 	}
 	return ready, err
 }
