@@ -15,6 +15,7 @@
 //	member, gossip, takeover   a Redis Cluster
 //	broker, sqlserver          the message queue and the SQL server
 //	worker, local              the world of one worker
+//	own, wire, wiresentinel    a program of somebody's own beside a worker, and its connections
 //	simulation, inject, fault_… the cluster as the director sees it
 //
 // Start with New. What is simpler than in reality stands at Provider.
