@@ -67,6 +67,26 @@ func (s *Server) Serve(l net.Listener) error {
 	}
 }
 
+// ServeConn serves one client until its connection ends, which need not be TCP.
+func (s *Server) ServeConn(conn net.Conn) error {
+	c := s.admit(conn)
+	if c == nil {
+		return errors.Join(net.ErrClosed, conn.Close())
+	}
+	c.serve()
+	return nil
+}
+
+// Disconnect ends the connections of all clients and says how many there were.
+func (s *Server) Disconnect() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.clients {
+		_ = c.conn.Close()
+	}
+	return len(s.clients)
+}
+
 func (s *Server) admit(conn net.Conn) *client {
 	s.mu.Lock()
 	defer s.mu.Unlock()
