@@ -115,7 +115,7 @@ func Breaks(nemeses ...string) Expectation { return Expectation{nemeses} }
 var (
 	oneSeed = flag.Uint64("lockcheck.seed", 0, "play this seed alone, and write its report")
 	seeds   = flag.Int("lockcheck.seeds", 20, "scenes of a lock under each nemesis, with the seeds 1 to this")
-	store   = flag.String("lockcheck.store", filepath.Join(os.TempDir(), "lockcheck"), "folder for the reports of scenes that failed")
+	store   = flag.String("lockcheck.store", filepath.Join(os.TempDir(), "lockcheck-reports"), "folder for the reports of scenes that failed")
 )
 
 // Test plays scenes of a lock under each nemesis, each nemesis in a subtest of its

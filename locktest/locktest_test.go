@@ -1,8 +1,10 @@
 package locktest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -80,7 +82,7 @@ func owned(n int, err error) error {
 	return err
 }
 
-// Mended bears what a lease on one server can bear.
+// The correct lock bears what a lease on one server can bear.
 func TestTheCorrectLockHolds(t *testing.T) {
 	Test(t, Config{Expect: Breaks("restart", "clock")}, func(c redis.UniversalClient) Lock { return ours{c: c, ttl: 5 * time.Second} })
 }
@@ -125,6 +127,11 @@ func TestPlantedMistakesAreFound(t *testing.T) {
 			has := false
 			for _, v := range sc.verdict.Violations {
 				has = has || v.Property == test.want
+			}
+			if report, err := sc.keep(t.TempDir()); err != nil {
+				t.Error(err)
+			} else if page, err := os.ReadFile(report); err != nil || !bytes.Contains(page, []byte(test.want)) {
+				t.Errorf("no %s in the report: %v", test.want, err)
 			}
 			if !has {
 				t.Errorf("want %s in\n%s", test.want, sc.text())

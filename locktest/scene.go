@@ -90,7 +90,7 @@ func (s *scene) play(t *testing.T) error {
 
 func (s *scene) header() histories.Header {
 	h := histories.Header{
-		Design: s.Name, Nemesis: s.nemesis, Cluster: "sim", Source: "simulated Redis, " + strconv.Itoa(len(s.servers)) + " of it", Seed: s.seed,
+		Design: s.Name, Nemesis: s.nemesis, Cluster: "sim", Source: strconv.Itoa(len(s.servers)) + " simulated Redis servers", Seed: s.seed,
 		Lock:     histories.LockSpec{TTL: s.TTL, Grace: s.Grace},
 		MaxDelay: longestCut,
 		Settings: map[string]string{
