@@ -77,7 +77,7 @@ func (e Episode) place(i int) string {
 }
 
 func (s Schedule) check() error {
-	if err := plainName(s.Nemesis); err != nil {
+	if err := checkName(s.Nemesis); err != nil {
 		return err
 	}
 	if s.Nemesis == "none" && len(s.Episodes) > 0 {
@@ -99,8 +99,8 @@ func (s Schedule) check() error {
 	return nil
 }
 
-// plainName reports a name that must not go into a path.
-func plainName(name string) error {
+// checkName reports a name of a nemesis that must not go into a path.
+func checkName(name string) error {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("+-_", r)
 	}
