@@ -15,6 +15,7 @@ import (
 // the nodes that were hurt, and at what worker processes say of themselves.
 func (b backend) HealAll(ctx context.Context) (string, error) {
 	hurt := slices.DeleteFunc(b.nodes(), func(n *node) bool { return !n.hurtSoftly() })
+	skewed := slices.DeleteFunc(slices.Clone(hurt), func(n *node) bool { return !n.skewed() })
 	hosts := slices.DeleteFunc(slices.Clone(b.hosts), func(h *host) bool { return !h.hurt() })
 	err := errors.Join(
 		each(b.nodes(), func(n *node) error { return n.healSoft(ctx) }),
@@ -22,34 +23,39 @@ func (b backend) HealAll(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return join(ofNodes(hurt, func(n *node) string { return n.healed(ctx) }),
+	return join(ofNodes(hurt, func(n *node) string { return n.healed(ctx, slices.Contains(skewed, n)) }),
 		ofHosts(hosts, func(h *host) string { return b.healedHost(ctx, h) })), nil
 }
 
-// hurtSoftly reports whether there is something that healSoft undoes.
+// hurtSoftly reports whether there is something that healSoft undoes now: in a
+// node that is down or frozen it finds nothing.
 func (n *node) hurtSoftly() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return len(n.rules) > 0 || n.harm.skew || n.harm.memory
+	return !n.harm.host && !n.harm.paused && (len(n.rules) > 0 || n.harm.skew || n.harm.memory)
 }
 
-// healed looks whether nothing is wrong with a node that runs.
-func (n *node) healed(ctx context.Context) string {
+func (n *node) skewed() bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.harm.host || n.harm.paused {
-		return ""
-	}
+	return n.harm.skew
+}
+
+// healed looks whether nothing is wrong with a node any more. Its clock is read
+// if it was skewed: on a busy machine a reading is late by more than a trifle.
+func (n *node) healed(ctx context.Context, skewed bool) string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	rules, err := n.sh(ctx, "iptables -S LOCKCHECK")
 	if err != nil || strings.Contains(rules, "-A LOCKCHECK") {
 		return ""
 	}
-	if n.kind == redisKind && !n.harm.process {
+	if skewed && n.kind == redisKind && !n.harm.process {
 		if off, err := n.clockOff(ctx); err != nil || off.Abs() > skewTolerance {
 			return ""
 		}
 	}
-	return n.name + " drops nothing, its clock is right"
+	return n.name + " drops nothing and has no skew"
 }
 
 // hurt reports whether there is something that healHost undoes.
