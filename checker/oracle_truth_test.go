@@ -180,6 +180,9 @@ func (w *world) doubtStale(x *checker.Violation) string {
 		return "that write had no effect"
 	}
 	b := w.holds[w.sellOf[op]]
+	if b != nil && slices.Contains(b.lapsed, x.From) {
+		return "" // renewed too late: nothing was believed in between
+	}
 	if b == nil || b.end() > x.To && b.end() > w.did[op].at {
 		return "its worker still believed"
 	}

@@ -163,6 +163,9 @@ func (t *ticket) renewal(b *belief) func() {
 				}
 				if r.kind == histories.OK && t.deadline {
 					r.rest += `,"until":` + strconv.FormatInt(sent+t.ttl, 10)
+					if sent > b.until {
+						b.lapsed = append(b.lapsed, b.until)
+					}
 					if b.to == 0 || sent <= b.until { // asked for in time: unbroken
 						b.until = max(b.until, sent+t.ttl)
 					}

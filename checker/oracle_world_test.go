@@ -79,8 +79,9 @@ type granted struct {
 type belief struct {
 	process  int
 	sell     int64
-	from, to int64 // to is 0 while it goes on
-	until    int64 // 0: no deadline is shown
+	from, to int64   // to is 0 while it goes on
+	until    int64   // 0: no deadline is shown
+	lapsed   []int64 // ends of leases that were renewed too late
 }
 
 // executed is what a request really did at its server.
