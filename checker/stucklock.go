@@ -74,7 +74,11 @@ func (r *run) takenSpans(k *keyed) []taken {
 		h := &k.holds[i]
 		t := taken{from: h.acquire.Call, to: h.to, suspect: h.acquire}
 		if h.why == bySaleOver || h.why == byReacquire || h.why == byCleanUp {
-			t.to = max(t.to, releasedAfter(releases[h.worker()], h, r.ended))
+			released := releasedAfter(releases[h.worker()], h, r.ended)
+			if h.why == byCleanUp && released == 0 {
+				released = min(h.lapse, r.h.End) // it cleaned up after another acquire, and holds this one
+			}
+			t.to = max(t.to, released)
 		}
 		if h.release != nil {
 			t.to, t.certain = max(t.to, r.ended(h.release)), h.release.Outcome == histories.OK
@@ -86,13 +90,24 @@ func (r *run) takenSpans(k *keyed) []taken {
 		case op.F == histories.Acquire && op.Outcome == histories.Info:
 			spans = append(spans, taken{from: op.Call, to: r.ended(op), suspect: op})
 		case op.F == histories.Extend && op.Outcome != histories.Fail:
-			if h := k.believed.at(op.Process, op.Call); h != nil {
+			if h := k.believed.last(op.Process, op.Call); h != nil && (h.to >= op.Call || r.cleanedUp(h, op)) {
 				spans = append(spans, taken{from: op.Call, to: r.ended(op), suspect: h.acquire})
 			}
 		}
 	}
 	slices.SortStableFunc(spans, func(a, b taken) int { return cmp.Compare(a.from, b.from) })
 	return spans
+}
+
+// cleanedUp reports whether a worker that renews hold h after it released a token
+// that nobody knows may have released another acquire, of unknown outcome, and
+// holds h by right: it serves the sell of h, and lives.
+func (r *run) cleanedUp(h *hold, renewal *histories.Op) bool {
+	if h.why != byCleanUp || renewal.Token != h.acquire.Token {
+		return false
+	}
+	sale := r.op(h.acquire.Parent)
+	return (sale == nil || renewal.Call < sale.Return) && renewal.Call < r.diesAt(h.worker(), h.acquire.Call)
 }
 
 // releasesOf are the releases of a key by worker, by Call.
