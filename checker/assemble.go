@@ -29,7 +29,7 @@ func (r *run) verdict() *Verdict {
 		}
 	}
 	if v.Outcome == NotLooked {
-		v.Outcome, v.Reason, v.Advice = Unknown, "nothing was looked at: the history has no lock and no sale", adviseEvents
+		v.Outcome, v.Reason, v.Advice = Unknown, "nothing was looked at: the history has no lock that was granted or refused, and no sale", adviseEvents
 	}
 	slices.SortStableFunc(v.Violations, byTime)
 	r.disagreements(v)

@@ -1,12 +1,17 @@
 package checker
 
-import "github.com/lockcheck/lockcheck/histories"
+import (
+	"cmp"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
 
 // looked is what a history has for properties to look at. A property for which
 // there was nothing has not been kept: it was not looked at.
 type looked struct {
 	ops               map[string]bool // functions that occur
-	granted, numbered bool            // a lock; a grant or write with a fence
+	granted, released bool            // a lock; by an ok release
+	refused, numbered bool            // an acquire was told "busy"; a grant or write has a fence
 	ordered           bool            // a sell names its order
 	audited, rows     bool            // stock; orders
 }
@@ -19,6 +24,8 @@ func (r *run) lookedAt() looked {
 			l.ops[op.F] = true
 		}
 		l.granted = l.granted || op.F == histories.Acquire && op.Outcome == histories.OK
+		l.released = l.released || op.F == histories.Release && op.Outcome == histories.OK
+		l.refused = l.refused || op.F == histories.Acquire && saidBusy(op)
 		l.numbered = l.numbered || op.Fence.Known
 		l.ordered = l.ordered || op.F == histories.Sell && op.Order != ""
 	}
@@ -45,20 +52,23 @@ func (r *run) missing(p Property, l looked) string {
 		return "no lock was asked for"
 	}
 	switch p {
-	case DoubleHold:
+	case DoubleHold, Deadlock:
 		return unless(l.granted, "no lock was granted")
+	case LockNotLinearizable:
+		return unless(l.granted || l.released, "no lock was granted or given back")
 	case ForeignRelease:
 		return unless(l.ops[histories.Release], "no release was recorded")
 	case LeaseGap:
 		return unless(l.ops[histories.Extend], "no renewal was recorded")
 	case LeaseLost:
-		return unless(r.spec.TTL > 0, "the lock has no lease")
+		return cmp.Or(unless(r.spec.TTL > 0, "the lock has no lease"),
+			unless(l.ops[histories.Release] || l.ops[histories.Extend], "no release or renewal was recorded"))
 	case MaxHold:
-		return unless(r.spec.MaxHold > 0, "no bound for a hold was promised")
+		return cmp.Or(unless(r.spec.MaxHold > 0, "no bound for a hold was promised"), unless(l.granted, "no lock was granted"))
 	case ZombieTime:
-		return unless(r.spec.MaxZombie > 0, "no bound for zombie time was given")
+		return cmp.Or(unless(r.spec.MaxZombie > 0, "no bound for zombie time was given"), unless(l.granted || l.refused, "no lock was granted or refused"))
 	case StuckLock:
-		return unless(r.spec.TTL > 0 || r.spec.Grace > 0, "the lock promises no bound")
+		return cmp.Or(unless(r.spec.TTL > 0 || r.spec.Grace > 0, "the lock promises no bound"), unless(l.granted || l.refused, "no lock was granted or refused"))
 	case Oversell:
 		return unless(l.ops[histories.Sell] || l.rows, "no sale was recorded")
 	case DuplicateOrder:

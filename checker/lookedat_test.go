@@ -25,7 +25,16 @@ func TestWhatIsNotThereIsNotLookedAt(t *testing.T) {
 			Valid, NotLooked, NotLooked, Valid, LeaseGap, "no renewal was recorded"},
 		"a lock that nobody got": {
 			tell(withLease).op(0, "acquire", "info", 0, 2),
-			Valid, NotLooked, NotLooked, Valid, DoubleHold, "no lock was granted"},
+			NotLooked, NotLooked, NotLooked, Unknown, LockNotLinearizable, "no lock was granted or given back"},
+		"a lock that was refused": {
+			tell(withLease).op(0, "acquire", "fail", 0, 2, failed("busy")),
+			Unknown, NotLooked, NotLooked, Unknown, Deadlock, "no lock was granted"},
+		"a lock that is given back and was not taken": {
+			tell(withLease).op(0, "release", "ok", 0, 2),
+			Invalid, NotLooked, NotLooked, Invalid, StuckLock, "no lock was granted or refused"},
+		"a lock that was neither given back nor renewed": {
+			tell(withLease).op(0, "acquire", "ok", 0, 2, until(1000)),
+			Valid, NotLooked, NotLooked, Valid, LeaseLost, "no release or renewal was recorded"},
 		"a sale without a lock": {
 			tell(none).op(0, "sell", "fail", 0, 2, failed("sold-out")),
 			NotLooked, NotLooked, Valid, Valid, StaleWrite, "the design uses no lock"},

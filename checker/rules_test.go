@@ -175,7 +175,7 @@ func TestRulesAtTheirEdges(t *testing.T) {
 			map[string]string{"stuck-lock": ""},
 		},
 		"stuck-lock: the lock promises no bound": {
-			tell(histories.LockSpec{}).op(0, "acquire", "fail", 9000, 9010, failed("busy")),
+			tell(histories.LockSpec{}).op(0, "acquire", "ok", 0, 1, token("a")).op(0, "release", "ok", 2, 3, token("a")).op(0, "acquire", "fail", 9000, 9010, failed("busy")),
 			valid,
 		},
 		"stuck-lock: too short to tell": {

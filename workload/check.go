@@ -53,6 +53,7 @@ func (s Spec) check(d Design) error {
 		atLeast("batches", int64(s.Batches), 0),
 		atLeast("segments", int64(s.Segments), 1),
 		atLeast("customers", int64(s.Customers), s.leastCustomers()),
+		atLeast("retries", int64(s.Retries), -1),
 		leasesErr, named("work", workErr), named("think", thinkErr), named("qty", qtyErr),
 		positive("time-limit", s.TimeLimit), positive("ttl", s.TTL), positive("grace", s.Grace),
 		positive("retry-delay", s.RetryDelay), positive("wait", s.Wait), positive("renew", s.Renew),

@@ -268,9 +268,12 @@ func guessArgument(f *pflag.FlagSet, word string, designs []string) error {
 func unknownName(kind, name string, known []string) error {
 	err := usagef("unknown %s %q", kind, name)
 	const few = 6
+	longer := slices.DeleteFunc(slices.Clone(known), func(k string) bool { return !strings.Contains(k, name) })
 	switch best := nearest(name, known); {
 	case best != "":
 		return hint(err, "did you mean %q?", best)
+	case name != "" && len(longer) > 0:
+		return hint(err, "did you mean one of %s?", strings.Join(longer[:min(len(longer), few)], ", "))
 	case kind == "verb":
 		return hint(err, "lockcheck help lists the verbs")
 	case len(known) <= few:

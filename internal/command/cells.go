@@ -184,6 +184,9 @@ func (f *runFlags) take(all []tableCell) ([]tableCell, error) {
 			mine = append(mine, c)
 		}
 	}
+	if len(mine) == 0 && len(all) > 0 {
+		return nil, usagef("--shard=%s is empty: cells to share out are only %d", f.shard, len(all))
+	}
 	return mine, nil
 }
 
