@@ -32,7 +32,7 @@ type page struct {
 	Outcomes   []outcomeRow
 	Faults     []faultView
 	Workers    int
-	LeftOut    string        // what a summarised page does not show
+	LeftOut    []string      // what a summarised page does not show
 	Data       template.JS   // for the timeline: see data
 	Operations template.HTML // base64 of columns; no character of it is special in HTML
 }
@@ -104,18 +104,19 @@ func newPage(r Run) (page, error) {
 	if h == nil {
 		h = &histories.History{Header: r.Header}
 	}
-	p.Violations = tell(h, v.Violations[:min(len(v.Violations), maxTold)])
-	bands := bandsOf(h)
+	told := v.Violations[:min(len(v.Violations), maxTold)]
+	p.Violations = tell(h, told)
+	bands, nodes := p.drawn(h, told)
 	p.Faults = faultViews(h, bands)
 	p.Stock, p.Speed = chartsOf(h, v, bands)
 	_, p.StockKeys = ledgersOf(h, v.Violations)
-	return p, p.timeline(h, bands)
+	return p, p.timeline(h, bands, nodes)
 }
 
 // timeline adds what the script draws.
-func (p *page) timeline(h *histories.History, bands []band) error {
+func (p *page) timeline(h *histories.History, bands []band, nodes []node) error {
 	d := data{
-		End: h.End, TTL: int64(h.Header.Lock.TTL), Workers: workersIn(h), Nodes: nodesOf(h, bands), Bands: bands,
+		End: h.End, TTL: int64(h.Header.Lock.TTL), Workers: workersIn(h), Nodes: nodes, Bands: bands,
 		Violations: p.Violations, Functions: functions, Phases: phasesOf(h), Density: density(h),
 	}
 	p.Workers = len(d.Workers)
@@ -130,7 +131,7 @@ func (p *page) timeline(h *histories.History, bands []band) error {
 		b := bucketsOf(h, d.Workers, holds)
 		d.Windows, d.Bucket = chosen.windows, b.Width
 		set.addBuckets(b)
-		p.LeftOut = leftOut(h, chosen)
+		p.LeftOut = append(p.LeftOut, leftOut(h, chosen))
 		holds = slices.DeleteFunc(holds, func(k hold) bool {
 			return !touchesAny(chosen.windows, &histories.Op{Call: k.From, Return: k.To})
 		})
