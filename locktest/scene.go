@@ -213,10 +213,10 @@ func (s *scene) failed(err error) {
 // had faults that hit something, and locks were granted after the first of them.
 func (s *scene) doubt() string {
 	switch faults, after := s.faults(); {
-	case s.verdict.Outcome == checker.Unknown:
-		return s.verdict.Reason
 	case s.verdict.Counts.Grants == 0 && s.trouble != nil:
 		return "no lock was ever granted: " + s.trouble.Error()
+	case s.verdict.Outcome == checker.Unknown:
+		return s.verdict.Reason
 	case s.verdict.Counts.Grants == 0:
 		return "no lock was ever granted"
 	case s.nemesis != none && faults == 0:

@@ -80,7 +80,7 @@ func line(name string, args ...any) []string {
 
 func (g generator) strings() []string {
 	k := g.key()
-	switch g.IntN(14) {
+	switch g.IntN(16) {
 	case 0, 1:
 		return line("SET", k, g.item(), g.some([]string{g.of("NX", "XX")}, []string{"GET"}, []string{"PXAT", g.end()}, []string{"KEEPTTL"}))
 	case 2:
@@ -103,6 +103,10 @@ func (g generator) strings() []string {
 		return line(g.of("SETEX", "PSETEX"), k, g.of("1000000", "2000000", "0", "x"), g.item())
 	case 11:
 		return line("SET", k, "v", "PXAT", g.end())
+	case 12:
+		return line("MSETNX", k, g.item(), g.key(), g.item())
+	case 13:
+		return line("GETRANGE", k, g.of("0", "1", "-1", "-3", "9", "x"), g.of("0", "-1", "-2", "5", "-9"))
 	}
 	return line(g.of("TTL", "PTTL", "PEXPIRETIME"), k)
 }

@@ -33,7 +33,7 @@ var sequences = map[string][]string{
 		"GETSET k a", "GETSET k b", "GET k", "SETNX k c", "SETNX j c", "SETEX k 100 v", "TTL k", "SETEX k 0 v", "SETEX k x v", "PSETEX k 100000 v",
 		"PSETEX k -1 v", "TTL k", "GETSET k x", "TTL k", "GETDEL k", "GETDEL k", "MSET a 1 b 2 a 3", "MGET a b c", "MGET a", "APPEND a xx", "APPEND n yy",
 		"GET n", "STRLEN n", "STRLEN none", "LPUSH l x", "GET l", "GETSET l v", "GETDEL l", "MGET l a", "APPEND l x", "STRLEN l", "SETNX l x", "GETEX l",
-		"MSET l s", "GET l", "SET k v EX 100", "APPEND k v", "TTL k",
+		"MSETNX l s", "MSETNX n1 a n2 b", "MSETNX n2 x n3 y", "GET n3", "MSETNX a", "MSETNX a b c", "GETRANGE n1 0", "SET long hello", "GETRANGE long 1 3", "GETRANGE long -3 -1", "GETRANGE long -9 -5", "GETRANGE long 3 1", "GETRANGE long -1 -3", "GETRANGE long 2 99", "GETRANGE long a 1", "GETRANGE gone 0 -1", "MSET l s", "GET l", "SET k v EX 100", "APPEND k v", "TTL k",
 	},
 	"GETEX": {
 		"SET k v", "GETEX k", "GETEX k EX 100", "TTL k", "GETEX k PERSIST", "TTL k", "GETEX k PERSIST", "GETEX none EX 10", "GETEX k EX 0", "GETEX k EX x",
@@ -54,7 +54,7 @@ var sequences = map[string][]string{
 	"EXPIRE and its options": {
 		"EXPIRE none 10", "SET k v", "EXPIRE k 100", "TTL k", "EXPIRE k 50 GT", "EXPIRE k 200 GT", "EXPIRE k 300 LT", "EXPIRE k 100 LT", "EXPIRE k 10 NX", "PERSIST k",
 		"PERSIST k", "PERSIST none", "TTL k", "PTTL k", "TTL none", "EXPIRE k 10 XX", "EXPIRE k 10 GT", "EXPIRE k 100 LT", "TTL k", "EXPIRE k 200 NX XX", "EXPIRE k 1 GT LT", "EXPIRE k 1 NX GT",
-		"EXPIRE k 100 XX GT", "EXPIRE k 1 FOO", "EXPIRE k x", "EXPIRE k x FOO", "EXPIRE k 9223372036854775807", "EXPIRE k -9223372036854775808", "PEXPIRE k 9223372036854775807",
+		"EXPIRE k 1000 XX GT", "EXPIRE k 1 FOO", "EXPIRE k x", "EXPIRE k x FOO", "EXPIRE k 9223372036854775807", "EXPIRE k -9223372036854775808", "PEXPIRE k 9223372036854775807",
 		"PEXPIRE k 100000", "PTTL k", "PEXPIREAT k 99999999999999", "PEXPIRETIME k", "EXPIRETIME k", "EXPIREAT k 99999999999", "EXPIRETIME k", "PEXPIRETIME none", "EXPIRETIME none",
 	},
 	"an end in the past deletes": {

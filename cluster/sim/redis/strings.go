@@ -169,6 +169,20 @@ func (k *Keyspace) mset(args []string) any {
 	return ok
 }
 
+// msetNX sets all keys, or none if one of them is there.
+func (k *Keyspace) msetNX(args []string) any {
+	if len(args)%2 == 0 {
+		return wrongArity("msetnx")
+	}
+	for i := 1; i < len(args); i += 2 {
+		if k.find(args[i]) != nil {
+			return int64(0)
+		}
+	}
+	k.mset(args)
+	return int64(1)
+}
+
 func (k *Keyspace) mget(args []string) any {
 	reply := make([]any, len(args)-1)
 	for i, key := range args[1:] {
@@ -187,6 +201,34 @@ func (k *Keyspace) appendTo(args []string) any {
 	k.change(args[1], before+text(args[2]))
 	k.touched = true
 	return count(len(before) + len(args[2]))
+}
+
+// getRange answers the bytes from one index to another, both included; negative
+// ones count from the end.
+func (k *Keyspace) getRange(args []string) any {
+	from, isInt := integer(args[2])
+	to, alsoInt := integer(args[3])
+	if !isInt || !alsoInt {
+		return notInteger
+	}
+	content, bad := lookup[text](k, args[1])
+	if bad != nil {
+		return bad
+	}
+	n := int64(len(content))
+	if from < 0 && to < 0 && from > to {
+		return ""
+	}
+	if from < 0 {
+		from = max(0, n+from)
+	}
+	if to < 0 {
+		to = max(0, n+to)
+	}
+	if to = min(to, n-1); n == 0 || from > to {
+		return ""
+	}
+	return string(content[from : to+1])
 }
 
 // change sets a value and leaves the key's end as it is.
