@@ -1,10 +1,10 @@
 package locktest
 
 import (
+	"cmp"
 	"encoding/json"
 	"flag"
 	"fmt"
-	"slices"
 	"testing"
 
 	"github.com/lockcheck/lockcheck/checker"
@@ -17,9 +17,10 @@ type Tally struct {
 	Lock    string         `json:"lock"`
 	Nemesis string         `json:"nemesis"`
 	Scenes  int            `json:"scenes"`
-	Broken  int            `json:"broken"`          // scenes whose verdict is invalid
-	First   uint64         `json:"first,omitempty"` // the seed of the first of these
-	Shown   map[string]int `json:"shown,omitempty"` // scenes by "property: cause" of what they broke
+	Broken  int            `json:"broken"`           // scenes whose verdict is invalid
+	First   uint64         `json:"first,omitempty"`  // the seed of the first of these
+	Broke   map[string]int `json:"broke,omitempty"`  // scenes by the property that they broke
+	Causes  map[string]int `json:"causes,omitempty"` // scenes by "property: cause"
 }
 
 // TallyPrefix begins the line of a Tally in the log of a test.
@@ -27,7 +28,7 @@ const TallyPrefix = "lockcheck tally: "
 
 // tally plays all scenes of a nemesis.
 func (s *subject) tally(t *testing.T, nemesis string) (*Tally, error) {
-	sum := &Tally{Lock: s.Name, Nemesis: nemesis, Shown: map[string]int{}}
+	sum := &Tally{Lock: s.Name, Nemesis: nemesis, Broke: map[string]int{}, Causes: map[string]int{}}
 	for seed := uint64(1); seed <= uint64(s.Seeds); seed++ {
 		sc := &scene{subject: s, nemesis: nemesis, seed: seed}
 		if err := sc.play(t); err != nil {
@@ -40,26 +41,24 @@ func (s *subject) tally(t *testing.T, nemesis string) (*Tally, error) {
 		if sum.Broken++; sum.First == 0 {
 			sum.First = seed
 		}
-		for _, word := range shown(sc.verdict) {
-			sum.Shown[word]++
-		}
+		sum.count(sc.verdict)
 	}
 	return sum, nil
 }
 
-// shown are the properties that a verdict found broken, with the causes given,
-// each once.
-func shown(v *checker.Verdict) []string {
-	var words []string
+// count adds what one scene broke, each property and each cause once.
+func (sum *Tally) count(v *checker.Verdict) {
+	properties, causes := map[string]bool{}, map[string]bool{}
 	for _, x := range v.Violations {
-		word := string(x.Property)
-		if x.Cause != "" {
-			word += ": " + string(x.Cause)
-		}
-		words = append(words, word)
+		properties[string(x.Property)] = true
+		causes[string(x.Property)+": "+cmp.Or(string(x.Cause), "no cause")] = true
 	}
-	slices.Sort(words)
-	return slices.Compact(words)
+	for p := range properties {
+		sum.Broke[p]++
+	}
+	for c := range causes {
+		sum.Causes[c]++
+	}
 }
 
 func (s *subject) logTally(t *testing.T, nemesis string) {
