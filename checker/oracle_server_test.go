@@ -91,12 +91,13 @@ func (w *world) grant(op int64, l *life, key, token, owner string) reply {
 		w.did[op] = executed{w.now, true, g}
 		return reply{kind: histories.OK, rest: fmt.Sprintf(`,"token":%q`, token)}
 	case g != nil && !w.strikes(grantsTwiceFlaw):
+		w.busy[key] = append(w.busy[key], w.now)
 		return reply{kind: histories.Fail, rest: `,"error":"busy"`}
 	case g != nil:
 		w.drop(key, overwrit, w.now)
 		w.struck[key] = true
 	}
-	n := &granted{op: op, token: token, owner: owner, process: l.p, at: w.now}
+	n := &granted{op: op, key: key, token: token, owner: owner, process: l.p, at: w.now}
 	if w.ttl > 0 {
 		n.expires = w.now + w.ttl
 	}
@@ -122,6 +123,7 @@ func (w *world) free(op int64, key, token, owner string) reply {
 	}
 	g := w.current(key)
 	refusal := reply{kind: histories.Fail, rest: fmt.Sprintf(`,"error":%q`, histories.NotOwner)}
+	w.turnAway(op, owner)
 	switch {
 	case g == nil:
 		return refusal
@@ -132,7 +134,7 @@ func (w *world) free(op int64, key, token, owner string) reply {
 		w.drop(key, deleted, w.now)
 	case w.strikes(refusesFlaw):
 		w.struck[key] = true
-		w.refused[op] = g
+		w.refused[op] = true
 		return refusal
 	case w.strikes(keepsForever):
 		w.struck[key] = true
@@ -155,12 +157,14 @@ func (w *world) prolong(op int64, l *life, key, token, owner string) reply {
 	g := w.current(key)
 	if g == nil && w.flaw == revivesFlaw {
 		w.struck[key] = true
-		g = &granted{op: op, token: token, owner: owner, process: l.p, at: w.now}
+		g = &granted{op: op, key: key, token: token, owner: owner, process: l.p, at: w.now}
 		w.table[key] = g
 		w.all = append(w.all, g)
 		w.replicate(key)
 	}
-	if g == nil || g.owner != owner {
+	w.turnAway(op, owner)
+	if g == nil || g.owner != owner || w.strikes(refusesFlaw) {
+		w.refused[op] = g != nil && g.owner == owner
 		return reply{kind: histories.Fail, rest: fmt.Sprintf(`,"error":%q`, histories.NotOwner)}
 	}
 	g.expires = w.now + w.ttl
@@ -175,6 +179,7 @@ func (w *world) failover() {
 		return
 	}
 	w.faults, w.down = true, true
+	w.away = append(w.away, w.now)
 	old := fmt.Sprintf("redis-%d", w.masters)
 	w.mark(histories.Kill, old)
 	w.at(w.now+100*ms+w.rand.Int64N(300)*ms, -1, func() {

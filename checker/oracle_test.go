@@ -28,6 +28,9 @@ func TestHonestWorldsAreNeverInvalid(t *testing.T) {
 		if v.Outcome == checker.Invalid {
 			return w.tell(v, "invalid, though nothing was wrong")
 		}
+		if why := w.doubtMeasure(v.Zombie); why != "" {
+			return w.tell(v, why)
+		}
 		if v.Counts.Grants > 0 && v.Outcome == checker.Valid {
 			conclusive.Add(1)
 		}
@@ -53,6 +56,9 @@ func TestWhatIsReportedHasHappened(t *testing.T) {
 				return w.tell(v, fmt.Sprintf("%s %v (%s): %s", x.Property, x.Ops, x.Cause, why))
 			}
 		}
+		if why := w.doubtMeasure(v.Zombie); why != "" {
+			return w.tell(v, why)
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		for _, x := range v.Violations {
@@ -67,11 +73,14 @@ func TestWhatIsReportedHasHappened(t *testing.T) {
 		if pair := w.overlap(); pair != "" && !slices.ContainsFunc(v.Violations, func(x checker.Violation) bool { return x.Property == checker.DoubleHold }) {
 			return w.tell(v, "missed: "+pair)
 		}
+		if op := w.refusedInForce(); op != 0 && !slices.ContainsFunc(v.Violations, func(x checker.Violation) bool { return x.Property == checker.LeaseLost }) {
+			return w.tell(v, fmt.Sprintf("missed: op %d was refused inside its lease", op))
+		}
 		return ""
 	})
 	t.Logf("reported, and true: %v; double holds by cause: %v; struck and nothing seen: %v", found, causes, missed)
 	for _, p := range []checker.Property{
-		checker.DoubleHold, checker.ForeignRelease, checker.LeaseGap, checker.FenceRegression, checker.StaleWrite,
+		checker.DoubleHold, checker.ForeignRelease, checker.LeaseGap, checker.FenceRegression, checker.LeaseLost, checker.ZombieTime, checker.StaleWrite,
 		checker.Oversell, checker.DuplicateOrder, checker.StockMismatch,
 	} {
 		if found[p] == 0 && *physicalWorlds >= 2000 {

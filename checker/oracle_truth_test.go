@@ -46,14 +46,17 @@ func (w *world) doubt(x *checker.Violation) string {
 		if !w.struck[x.Key] && w.flaw != outlivesLease && w.flaw != halfSale && w.anyExpired(x.Key) == nil {
 			return "nothing went wrong with this key"
 		}
-	case "unlocked-write":
+	case checker.UnlockedWrite:
 		if w.asked[w.sellOf[x.Ops[0]]] {
 			return "that sell had asked for the lock"
 		}
-	case "lease-lost":
-		if !slices.Contains([]flaw{refusesFlaw, deletesAnyFlaw, grantsTwiceFlaw}, w.flaw) {
-			return "no lease was lost"
+	case checker.LeaseLost:
+		return w.doubtLost(x)
+	case checker.ZombieTime:
+		if x.To-x.From <= w.maxZombie {
+			return "it was no longer than it may be"
 		}
+		return w.doubtZombie(x.Key, x.From, x.To)
 	default:
 		return "the world knows nothing of this property"
 	}

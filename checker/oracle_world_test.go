@@ -65,6 +65,7 @@ const (
 // granted is one grant as the service knows it.
 type granted struct {
 	op      int64 // the acquire
+	key     string
 	token   string
 	owner   string
 	process int
@@ -97,6 +98,7 @@ type settings struct {
 	workers, skus int
 	sells         int
 	ttl, grace    int64
+	maxZombie     int64
 	maxDelay      int64
 	deadline      bool // shown, and looked at before each write
 	renew         bool
@@ -138,6 +140,9 @@ func draw(seed uint64, f flaw) settings {
 	if s.reentrant {
 		s.fenced = false
 	}
+	if f != honest { // the dead may leave leases behind in an honest world
+		s.maxZombie = int64(pick(0, 50, 200)) * ms
+	}
 	return s.with(r)
 }
 
@@ -150,6 +155,10 @@ func (s settings) with(r *rand.Rand) settings {
 		s.ttl, s.long, s.paused, s.failovers = 200*ms, 40, 8, 0
 	case grantsTwiceFlaw:
 		s.failovers = 0 // nothing in the history would tell the one from the other
+	case refusesFlaw:
+		if r.IntN(2) == 0 { // a world in which nothing else can have ended a lease
+			s.lost, s.paused, s.dies, s.long, s.failovers = 0, 0, 0, 0, 0
+		}
 	case losesWrites, startsEmpty:
 		s.failovers, s.ttl = 1+r.IntN(2), second
 	case outlivesLease:
@@ -185,16 +194,20 @@ type world struct {
 	restocked map[string]int64
 	accepted  map[string]map[string]bool // orders whose customer was told yes, not cancelled
 
-	frozen  []int64 // by worker: until when
-	lives   []*life
-	holds   map[int64]*belief // by sell
-	did     map[int64]executed
-	struck  map[string]bool // stock key: a flaw had an effect there
-	sellOf  map[int64]int64
-	keys    map[int64]string // lock key, by sell
-	asked   map[int64]bool   // sells that ever asked for the lock
-	refused map[int64]*granted
-	faults  bool
+	frozen []int64 // by worker: until when
+	lives  []*life
+	holds  map[int64]*belief // by sell
+	did    map[int64]executed
+	struck map[string]bool // stock key: a flaw had an effect there
+	sellOf map[int64]int64
+	keys   map[int64]string // lock key, by sell
+	asked  map[int64]bool   // sells that ever asked for the lock
+	faults bool
+
+	refused map[int64]bool     // releases and renewals that the flaw refused
+	turned  map[int64]turned   // what the service knew when it was asked
+	busy    map[string][]int64 // when a key was refused
+	away    []int64            // when the lock's master was killed
 }
 
 type wakeup struct {
@@ -239,7 +252,7 @@ func build(s settings) *world {
 		number: map[string]int64{}, left: map[string]int64{}, orders: map[string][]histories.Order{}, restocked: map[string]int64{},
 		accepted: map[string]map[string]bool{}, frozen: make([]int64, s.workers), lives: make([]*life, s.workers),
 		holds: map[int64]*belief{}, did: map[int64]executed{}, struck: map[string]bool{}, sellOf: map[int64]int64{}, keys: map[int64]string{},
-		asked: map[int64]bool{}, refused: map[int64]*granted{}, masters: 1,
+		asked: map[int64]bool{}, refused: map[int64]bool{}, turned: map[int64]turned{}, busy: map[string][]int64{}, masters: 1,
 	}
 	w.header()
 	for i := range s.skus {
@@ -269,7 +282,7 @@ func build(s settings) *world {
 func sku(i int) string { return "sku-" + strconv.Itoa(i) }
 
 func (w *world) header() {
-	lock := fmt.Sprintf(`"ttl":%d,"grace":%d`, w.ttl, w.grace)
+	lock := fmt.Sprintf(`"ttl":%d,"grace":%d,"max-zombie":%d`, w.ttl, w.grace, w.maxZombie)
 	for name, on := range map[string]bool{"reentrant": w.reentrant, "deadline": w.deadline, "fenced": w.fenced} {
 		if on {
 			lock += `,"` + name + `":true`
