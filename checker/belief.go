@@ -198,7 +198,7 @@ func (b *believer) leaseFrom(op *histories.Op) int64 {
 	if b.spec.TTL <= 0 {
 		return histories.Never
 	}
-	return later(op.Call, b.spec.Lease(op))
+	return histories.Later(op.Call, b.spec.Lease(op))
 }
 
 // expire ends holds whose lease can have run out when their worker was granted

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"cmp"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -9,6 +10,10 @@ import (
 
 	"github.com/lockcheck/lockcheck/histories"
 )
+
+// smallHistories is how many random histories of shops are tried; CI tries fewer
+// than -histories=1000000.
+var smallHistories = flag.Int("histories", 20_000, "random histories of shops")
 
 // shop is one that does everything right, by itself: stock and orders change
 // together, an order is taken once, and what is refused has no effect. Its

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+
+	"github.com/lockcheck/lockcheck/checker/linear"
 )
 
 // The exact checks take time with n log n. Where they do not cover a key, the
@@ -32,7 +34,7 @@ type undecided struct {
 // firstSteps is how far the search for a stock key of n operations goes before the key
 // has to wait for the others: all the way if it is alone.
 func (r *run) firstSteps(n int) int {
-	return max(64*n+1024, maxSteps/max(len(r.keys), 1))
+	return max(64*n+1024, linear.MaxSteps/max(len(r.keys), 1))
 }
 
 // search decides what the exact checks left open, within the budget.
@@ -57,10 +59,10 @@ func (r *run) searchOne(ctx context.Context, k *keyed, q undecided, share int64)
 		r.open(k, q, "interrupted")
 		return 0
 	}
-	var ways tooManyWays
-	if errors.As(q.why, &ways) && ways.ofSteps {
+	var ways linear.TooManyWays
+	if errors.As(q.why, &ways) && ways.OfSteps {
 		// Steps are counted whole: where a search stops exactly is not the same twice.
-		taken = min(share/2, maxSteps)
+		taken = min(share/2, linear.MaxSteps)
 		c, why := q.exact(int(taken))
 		if why == nil {
 			r.decided(k, q.linearity, c)
@@ -72,14 +74,14 @@ func (r *run) searchOne(ctx context.Context, k *keyed, q undecided, share int64)
 		return taken
 	}
 	var steps atomic.Int64
-	outcome, why := q.search(bounds{Steps: share - taken, Memory: r.opt.Budget * stepBytes, taken: &steps})
-	switch outcome {
-	case Unknown:
+	answer, why := q.search(linear.Bounds{Steps: share - taken, Memory: r.opt.Budget * stepBytes, Taken: &steps})
+	switch answer {
+	case linear.Unknown:
 		if share < r.opt.Budget {
 			why += fmt.Sprintf(", its share of %d for all keys", r.opt.Budget)
 		}
 		r.open(k, q, why)
-	case Invalid:
+	case linear.Illegal:
 		k.of(q.property).method.search = true
 		r.add(k, Violation{
 			Property: q.property, To: r.h.End,

@@ -113,7 +113,7 @@ func (k *keyed) confirmed(h *hold, t int64) *histories.Op {
 // whyLeaseEnded tells whether hold h had outlived its lease at t.
 func (r *run) whyLeaseEnded(k *keyed, h *hold, t int64) (Cause, string) {
 	last := k.confirmed(h, t)
-	if r.spec.TTL <= 0 || t < later(last.Call, r.spec.Lease(last)) {
+	if r.spec.TTL <= 0 || t < histories.Later(last.Call, r.spec.Lease(last)) {
 		return CauseUnknown, ""
 	}
 	return r.renewalCause(k, h.worker(), last.Call, t), r.leaseStory(k, h.worker(), last, t)

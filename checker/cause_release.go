@@ -108,7 +108,7 @@ func (r *run) whyLateDelete(k *keyed, a, b *hold) (Cause, string) {
 			continue
 		}
 		confirmed := k.confirmed(h, op.Call)
-		over := later(confirmed.Call, r.spec.Lease(confirmed))
+		over := histories.Later(confirmed.Call, r.spec.Lease(confirmed))
 		if over > a.acquire.Return {
 			continue // its own lock may have been there to delete
 		}
@@ -140,7 +140,7 @@ func (r *run) nothingKnown(k *keyed, a, b *hold) string {
 		return sprintf("no fault was in force, and a renewal by %s, sent at %s and answered at %s, was under way: it took the lock anew, or the service granted it twice",
 			workerName(a.worker()), moment(confirmed.Call), moment(confirmed.Return))
 	}
-	left := later(confirmed.Call, r.spec.Lease(confirmed)) - b.from
+	left := histories.Later(confirmed.Call, r.spec.Lease(confirmed)) - b.from
 	return sprintf("no fault was in force, and the lease of %s had %s to go: the service granted it twice, or a third party deleted it", workerName(a.worker()), length(left))
 }
 
@@ -151,7 +151,7 @@ func (r *run) neverGranted(a, b *hold) *histories.Op {
 	if refused == nil || refused.Outcome != histories.Fail || refused.Error != histories.NotOwner || a.release == nil || a.release.Outcome != histories.OK {
 		return nil
 	}
-	if r.spec.TTL > 0 && refused.Return >= later(b.acquire.Call, r.spec.Lease(b.acquire)) {
+	if r.spec.TTL > 0 && refused.Return >= histories.Later(b.acquire.Call, r.spec.Lease(b.acquire)) {
 		return nil
 	}
 	return refused

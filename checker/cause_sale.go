@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lockcheck/lockcheck/checker/linear"
 	"github.com/lockcheck/lockcheck/histories"
 )
 
@@ -63,7 +64,7 @@ func (r *run) whySameUnit(k *keyed) (Cause, string) {
 // stock: before it there is nothing to forget.
 func firstChange(ops []*histories.Op) int64 {
 	for _, op := range ops {
-		if op.Outcome != histories.Fail && !op.Replay && change(op) != 0 {
+		if op.Outcome != histories.Fail && !op.Replay && linear.Change(op) != 0 {
 			return op.Call
 		}
 	}

@@ -62,7 +62,7 @@ func (r *run) emptied(from, to int64, p *histories.Event) *fault {
 // before: what was granted then came from somewhere, while the old master was gone,
 // or a failover had been asked for.
 func (r *run) promotionSeenLate(from, to int64) *histories.Event {
-	p := r.promotion(to, later(to, time.Duration(roleSlack)))
+	p := r.promotion(to, histories.Later(to, time.Duration(roleSlack)))
 	if p == nil {
 		return nil
 	}

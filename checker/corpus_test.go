@@ -96,3 +96,14 @@ func told(v *Verdict) string {
 	fmt.Fprintf(&b, "  %v %v", v.Warnings, v.Notes)
 	return b.String()
 }
+
+// A lock whose owner is the same each time, as a host's name is, needs no search:
+// neither where a lease was lost nor where it was shared.
+func TestTokensThatComeAgainAreDecidedExactly(t *testing.T) {
+	for name, want := range map[string]Outcome{"tricky/one-owner-lease-lost.jsonl": Valid, "tricky/one-owner-lease-shared.jsonl": Invalid} {
+		v := Check(t.Context(), readCorpus(t, name), Options{})
+		if r := v.Results[LockNotLinearizable.rank()]; r.Outcome != want || r.Method != "exact" {
+			t.Errorf("%s: %s by %q, want %s by the exact check (%s)", name, r.Outcome, r.Method, want, r.Reason)
+		}
+	}
+}

@@ -1,19 +1,16 @@
 package checker
 
 import (
-	"bufio"
-	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/lockcheck/lockcheck/checker/internal/sample"
 	"github.com/lockcheck/lockcheck/histories"
 )
 
@@ -26,49 +23,10 @@ func writeHistory(tb testing.TB, header histories.Header, ops []histories.Op) st
 		tb.Fatal(err)
 	}
 	defer f.Close()
-	if err := writeOps(f, header, ops); err != nil {
+	if err := sample.Write(f, header, ops); err != nil {
 		tb.Fatal(err)
 	}
 	return path
-}
-
-func writeOps(to io.Writer, header histories.Header, ops []histories.Op) error {
-	w := bufio.NewWriterSize(to, 1<<20)
-	head, err := json.Marshal(header)
-	if err != nil {
-		return err
-	}
-	w.Write(append(head, '\n'))
-	for _, e := range eventsOf(ops) {
-		line, err := e.Line()
-		if err != nil {
-			return err
-		}
-		w.Write(append(line, '\n'))
-	}
-	return w.Flush()
-}
-
-// eventsOf takes operations apart again, in order of time.
-func eventsOf(ops []histories.Op) []histories.Event {
-	events := make([]histories.Event, 0, 2*len(ops))
-	for i := range ops {
-		op := &ops[i]
-		call := histories.Event{Time: op.Call, Process: op.Process, Type: histories.Invoke, F: op.F, Op: op.ID, Key: op.Key, Order: op.Order}
-		ret := histories.Event{
-			Time: op.Return, Process: op.Process, Type: op.Outcome, F: op.F, Op: op.ID, Token: op.Token,
-			Left: op.Left, Value: op.Value, Error: op.Error,
-		}
-		if op.F == histories.Release {
-			call.Token = op.Token
-		}
-		if op.F == histories.Sell {
-			call.Qty = op.Qty
-		}
-		events = append(events, call, ret)
-	}
-	slices.SortStableFunc(events, func(a, b histories.Event) int { return cmp.Compare(a.Time, b.Time) })
-	return events
 }
 
 // BenchmarkFromDisk goes from JSON Lines on disk to the verdict on all
@@ -77,13 +35,13 @@ func eventsOf(ops []histories.Op) []histories.Event {
 func BenchmarkFromDisk(b *testing.B) {
 	for _, n := range []int{100_000, 1_000_000} {
 		for _, keys := range []int{1, 100} {
-			big := bigHistory{ops: n, workers: 50, keys: keys, unknown: 5, told: true}
-			header := histories.Header{Format: histories.Format, Lock: lease, Initial: int64(n)}
+			big := sample.Large{Ops: n, Workers: 50, Keys: keys, Unknown: 5, Told: true}
+			header := histories.Header{Format: histories.Format, Lock: histories.LockSpec{TTL: 10 * time.Second}, Initial: int64(n)}
 			b.Run(fmt.Sprintf("lock/ops=%d/keys=%d", n, keys), func(b *testing.B) {
-				fromDisk(b, writeHistory(b, header, big.locks()))
+				fromDisk(b, writeHistory(b, header, big.Locks()))
 			})
 			b.Run(fmt.Sprintf("stock/ops=%d/keys=%d", n, keys), func(b *testing.B) {
-				fromDisk(b, writeHistory(b, header, big.sales()))
+				fromDisk(b, writeHistory(b, header, big.Sales()))
 			})
 		}
 	}

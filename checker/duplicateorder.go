@@ -3,6 +3,7 @@ package checker
 import (
 	"slices"
 
+	"github.com/lockcheck/lockcheck/checker/linear"
 	"github.com/lockcheck/lockcheck/histories"
 )
 
@@ -87,14 +88,14 @@ func (r *run) provenDuplicates(k *keyed, maybe []*order) {
 		return
 	}
 	all := r.patched(k)
-	if c, covered := stock(all, r.h.Header.StockOf(k.name), r.firstSteps(len(all))); c != nil || covered != nil {
+	if c, covered := linear.Stock(all, r.h.Header.StockOf(k.name), r.firstSteps(len(all))); c != nil || covered != nil {
 		return
 	}
 	for _, o := range maybe[:min(len(maybe), maxProofs, maxProofWork/len(all))] {
 		without := slices.DeleteFunc(slices.Clone(all), func(op *histories.Op) bool {
 			return op.F == histories.Sell && op.Order == o.id && op.Outcome == histories.Info
 		})
-		if c, covered := stock(without, r.h.Header.StockOf(k.name), r.firstSteps(len(all))); c != nil && covered == nil {
+		if c, covered := linear.Stock(without, r.h.Header.StockOf(k.name), r.firstSteps(len(all))); c != nil && covered == nil {
 			r.duplicateOrder(k, o, 2)
 		}
 	}

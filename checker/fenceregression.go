@@ -3,6 +3,7 @@ package checker
 import (
 	"slices"
 
+	"github.com/lockcheck/lockcheck/checker/linear"
 	"github.com/lockcheck/lockcheck/histories"
 )
 
@@ -38,7 +39,7 @@ func (r *run) fences(k *keyed, ops []*histories.Op, fits func(*histories.Op) boo
 	var largest *histories.Op
 	var again func(a, b *histories.Op) bool
 	if grants {
-		again = reentries(namedReleases(k), r.spec)
+		again = linear.Reentries(namedReleases(k), r.spec)
 	}
 	seen := map[int64]*histories.Op{}
 	next := 0

@@ -118,9 +118,9 @@ func (r *run) leaseEnd(op *histories.Op) int64 {
 	if r.spec.TTL <= 0 {
 		return histories.Never
 	}
-	end := later(r.ended(op), r.spec.Lease(op))
+	end := histories.Later(r.ended(op), r.spec.Lease(op))
 	if op.Outcome == histories.Info {
-		end = later(end, r.h.Header.MaxDelay)
+		end = histories.Later(end, r.h.Header.MaxDelay)
 	}
 	return end
 }

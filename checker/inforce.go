@@ -28,14 +28,14 @@ func (r *run) inForce(h *hold, extends []*histories.Op) int64 {
 	if h.resumed != nil {
 		begun = h.resumed
 	}
-	end := later(begun.Call, r.spec.Lease(begun))
+	end := histories.Later(begun.Call, r.spec.Lease(begun))
 	i := sort.Search(len(extends), func(i int) bool { return extends[i].Call >= begun.Call })
 	for _, op := range extends[i:] {
 		if op.Call > min(end, h.to) {
 			break
 		}
 		if op.Return <= end && (op.Token == "" || h.acquire.Token == "" || op.Token == h.acquire.Token) {
-			end = max(end, later(op.Call, r.spec.Lease(op)))
+			end = max(end, histories.Later(op.Call, r.spec.Lease(op)))
 		}
 	}
 	return min(end, h.to)

@@ -78,7 +78,7 @@ const clocks = 100
 // sure is until when the lease is certainly in force.
 func (l *knownLease) sure(r *run) int64 {
 	lease := r.spec.Lease(l.confirmed)
-	end := later(l.confirmed.Call, lease-lease/clocks)
+	end := histories.Later(l.confirmed.Call, lease-lease/clocks)
 	if l.confirmed.Until.Known {
 		end = min(end, l.confirmed.Until.N)
 	}
@@ -178,7 +178,7 @@ func (r *run) leaseLost(k *keyed, l knownLease, op *histories.Op) {
 		if l.confirmed == l.grant {
 			v.Evidence = evidence(l.grant, op)
 		}
-		left := time.Duration(later(l.confirmed.Call, r.spec.Lease(l.confirmed)) - op.Return)
+		left := time.Duration(histories.Later(l.confirmed.Call, r.spec.Lease(l.confirmed)) - op.Return)
 		v.Summary = sprintf("%s was told at %s that %s is not its own, %s before its lease can have ended",
 			workerName(op.Process), moment(op.Return), k.name, length(int64(left)))
 		v.Faults = r.during(l.grant.Call, op.Return)

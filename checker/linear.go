@@ -2,10 +2,12 @@ package checker
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"slices"
 	"time"
 
+	"github.com/lockcheck/lockcheck/checker/linear"
 	"github.com/lockcheck/lockcheck/histories"
 )
 
@@ -17,21 +19,25 @@ type method struct {
 	disagree string // porcupine decided it again, another way
 }
 
+// errDisagree reports that an exact check and porcupine answer differently
+// on the same operations: an error of lockcheck, never of the history.
+var errDisagree = errors.New("the exact check and porcupine disagree: an error of lockcheck")
+
 // linearity is one question of linearizability about one key, with both ways
 // to answer it.
 type linearity struct {
 	property Property
 	ops      int
-	exact    func(steps int) (*contradiction, error)
-	search   func(bounds) (Outcome, string)
+	exact    func(steps int) (*linear.Contradiction, error)
+	search   func(linear.Bounds) (linear.Answer, string)
 }
 
 // Tests replace these to make the two ways disagree.
 var (
-	exactLock   = mutex
-	exactStock  = stock
-	searchLock  = porcupineLock
-	searchStock = porcupineStock
+	exactLock   = linear.Lock
+	exactStock  = linear.Stock
+	searchLock  = linear.SearchLock
+	searchStock = linear.SearchStock
 )
 
 func (r *run) linearLock(ctx context.Context, k *keyed) {
@@ -39,8 +45,8 @@ func (r *run) linearLock(ctx context.Context, k *keyed) {
 	r.linear(ctx, k, linearity{
 		property: LockNotLinearizable,
 		ops:      len(locks),
-		exact:    func(int) (*contradiction, error) { return exactLock(locks, r.spec, end) },
-		search:   func(b bounds) (Outcome, string) { return searchLock(locks, r.spec, end, b) },
+		exact:    func(int) (*linear.Contradiction, error) { return exactLock(locks, r.spec, end) },
+		search:   func(b linear.Bounds) (linear.Answer, string) { return searchLock(locks, r.spec, end, b) },
 	})
 }
 
@@ -91,14 +97,14 @@ func (r *run) linearStock(ctx context.Context, k *keyed) {
 	r.linear(ctx, k, linearity{
 		property: StockNotLinearizable,
 		ops:      len(ops),
-		exact: func(steps int) (*contradiction, error) {
+		exact: func(steps int) (*linear.Contradiction, error) {
 			c, uncovered := exactStock(ops, initial, steps)
 			if c != nil {
 				c.From, c.To = c.From/stretch, c.To/stretch
 			}
 			return c, uncovered
 		},
-		search: func(b bounds) (Outcome, string) { return searchStock(ops, initial, b) },
+		search: func(b linear.Bounds) (linear.Answer, string) { return searchStock(ops, initial, b) },
 	})
 }
 
@@ -131,7 +137,7 @@ func (r *run) linear(ctx context.Context, k *keyed, q linearity) {
 }
 
 // decided takes the exact check's answer.
-func (r *run) decided(k *keyed, q linearity, c *contradiction) {
+func (r *run) decided(k *keyed, q linearity, c *linear.Contradiction) {
 	k.of(q.property).method.exact = true
 	if c != nil {
 		r.notLinearizable(k, q.property, c)
@@ -140,29 +146,29 @@ func (r *run) decided(k *keyed, q linearity, c *contradiction) {
 
 // again lets porcupine decide a second time, if the key is small and there is
 // time left.
-func (r *run) again(ctx context.Context, k *keyed, q linearity, c *contradiction) {
+func (r *run) again(ctx context.Context, k *keyed, q linearity, c *linear.Contradiction) {
 	spent := time.Duration(r.rechecked.Load())
 	if q.ops > recheckOps || r.recheck <= 0 || spent > r.opt.RecheckTime*time.Duration(cores()) || ctx.Err() != nil {
 		return
 	}
 	began := time.Now()
-	outcome, _ := q.search(bounds{Time: r.recheck, Memory: recheckMemory})
+	answer, _ := q.search(linear.Bounds{Time: r.recheck, Memory: recheckMemory})
 	r.rechecked.Add(int64(time.Since(began)))
 	f := k.of(q.property)
 	switch {
-	case outcome == Unknown:
-	case (outcome == Invalid) == (c != nil):
+	case answer == linear.Unknown:
+	case (answer == linear.Illegal) == (c != nil):
 		f.method.agrees = true
 	default:
-		exact := Valid
+		exact, other := Valid, Invalid
 		if c != nil {
-			exact = Invalid
+			exact, other = other, exact
 		}
-		f.method.disagree = sprintf("%s of %s: the exact check says %s, porcupine %s", q.property, k.name, exact, outcome)
+		f.method.disagree = sprintf("%s of %s: the exact check says %s, porcupine %s", q.property, k.name, exact, other)
 	}
 }
 
-func (r *run) notLinearizable(k *keyed, p Property, c *contradiction) {
+func (r *run) notLinearizable(k *keyed, p Property, c *linear.Contradiction) {
 	if p == LockNotLinearizable && k.toldAlready(c.Ops) {
 		k.of(p).same++
 		return
@@ -187,7 +193,7 @@ func (r *run) notLinearizable(k *keyed, p Property, c *contradiction) {
 		case p == LockNotLinearizable:
 			v.Cause, v.Because = r.whyForgotten("the lock", r.firstCall(v), v.To)
 			return
-		case c.vanished:
+		case c.Vanished:
 			v.Cause, v.Because = r.whyVanished(v.To)
 			return
 		case len(sells) == 2:
@@ -205,16 +211,16 @@ func (r *run) notLinearizable(k *keyed, p Property, c *contradiction) {
 // neverThere reports whether some operation of a contradiction tells of a stock that
 // no sales that were forgotten can give: one below zero, or above all units there
 // can have been.
-func (r *run) neverThere(k *keyed, c *contradiction) bool {
+func (r *run) neverThere(k *keyed, c *linear.Contradiction) bool {
 	most := r.h.Header.StockOf(k.name)
 	for _, op := range k.stock {
-		if change(op) > 0 && op.Call <= c.To {
-			most += change(op)
+		if linear.Change(op) > 0 && op.Call <= c.To {
+			most += linear.Change(op)
 		}
 	}
 	return slices.ContainsFunc(c.Ops, func(id int64) bool {
 		op := r.op(id)
-		return op != nil && change(op) <= 0 && impossible(op, most) != ""
+		return op != nil && linear.Change(op) <= 0 && linear.Impossible(op, most) != ""
 	})
 }
 

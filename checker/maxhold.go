@@ -17,14 +17,14 @@ func (r *run) longHolds(k *keyed) {
 	extends := extendsOf(k)
 	for i := range k.holds {
 		h := &k.holds[i]
-		if end := r.inForce(h, extends[h.worker()]); end > later(h.from, r.spec.MaxHold) {
+		if end := r.inForce(h, extends[h.worker()]); end > histories.Later(h.from, r.spec.MaxHold) {
 			r.longHold(k, h, end, extends[h.worker()])
 		}
 	}
 }
 
 func (r *run) longHold(k *keyed, h *hold, end int64, extends []*histories.Op) {
-	v := Violation{Property: MaxHold, From: later(h.from, r.spec.MaxHold), To: end, Ops: []int64{h.acquire.ID}}
+	v := Violation{Property: MaxHold, From: histories.Later(h.from, r.spec.MaxHold), To: end, Ops: []int64{h.acquire.ID}}
 	r.add(k, v, func(v *Violation) {
 		v.Workers = []histories.Process{h.worker()}
 		last := lastWithin(extends, v.From, end)

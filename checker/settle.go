@@ -46,7 +46,9 @@ func (o *order) happened() bool { return o.rows == 1 && o.ok == 0 && o.unknown =
 
 // lastsUntil is the last moment at which an unknown operation may act: a
 // request may be late by max-delay after its worker has given up, or died.
-func (r *run) lastsUntil(op *histories.Op) int64 { return later(r.ended(op), r.h.Header.MaxDelay) }
+func (r *run) lastsUntil(op *histories.Op) int64 {
+	return histories.Later(r.ended(op), r.h.Header.MaxDelay)
+}
 
 // mayAct reports whether an unknown operation may still act at t: a request of
 // it may be late, or its worker, that nobody killed, has never come back from it.

@@ -177,7 +177,7 @@ func (s *stuckSearch) see(op *histories.Op) {
 		s.told, s.clouded = false, nil
 	}
 	s.owned, s.suspect, s.certain = owned, suspect, certain
-	if calm == histories.Never && op.Call > later(owned, s.bound) {
+	if calm == histories.Never && op.Call > histories.Later(owned, s.bound) {
 		s.clouded = op
 	}
 	alone := s.alone(op)
@@ -190,8 +190,8 @@ func (s *stuckSearch) see(op *histories.Op) {
 	} else {
 		s.streak = append(s.streak, op)
 	}
-	late := op.Call > later(s.free, s.bound)
-	goesOn := s.answers >= 3 && op.Call > later(s.streak[0].Return, s.bound)
+	late := op.Call > histories.Later(s.free, s.bound)
+	goesOn := s.answers >= 3 && op.Call > histories.Later(s.streak[0].Return, s.bound)
 	if s.found == nil && late && (alone || goesOn) {
 		s.found = op
 	}
@@ -240,7 +240,7 @@ func (s *stuckSearch) finish() {
 		s.k.of(StuckLock).unknown = sprintf("%s: busy at %s although nobody held it, but a server was hit to the end of the run", s.k.name, moment(s.clouded.Call))
 		return
 	}
-	if s.answers == 0 || s.free == histories.Never || s.grantedLater() || s.h.End > later(s.free, s.bound) {
+	if s.answers == 0 || s.free == histories.Never || s.grantedLater() || s.h.End > histories.Later(s.free, s.bound) {
 		return
 	}
 	if s.certain && s.answers > 1 {
@@ -343,7 +343,7 @@ func (s *stuckSearch) why() (Cause, string) {
 		return CauseUnknown, ""
 	}
 	name := workerName(s.suspect.Process)
-	if skew := s.find(histories.Skew, s.suspect.Call, later(s.free, s.bound), nil); skew != nil {
+	if skew := s.find(histories.Skew, s.suspect.Call, histories.Later(s.free, s.bound), nil); skew != nil {
 		return ClockJumped, faultStory(skew)
 	}
 	for _, op := range s.k.locks {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lockcheck/lockcheck/checker/linear"
 	"github.com/lockcheck/lockcheck/histories"
 )
 
@@ -110,17 +111,17 @@ func TestLevelsAreJudgedApart(t *testing.T) {
 
 // replaceChecks puts other checks in the place of the exact ones and of
 // porcupine's for the length of a test.
-func replaceChecks(t *testing.T, c *contradiction, uncovered error, found Outcome) {
+func replaceChecks(t *testing.T, c *linear.Contradiction, uncovered error, found linear.Answer) {
 	lock, stock, searchedLock, searchedStock := exactLock, exactStock, searchLock, searchStock
 	t.Cleanup(func() { exactLock, exactStock, searchLock, searchStock = lock, stock, searchedLock, searchedStock })
-	exactLock = func([]*histories.Op, histories.LockSpec, func(*histories.Op) int64) (*contradiction, error) {
+	exactLock = func([]*histories.Op, histories.LockSpec, func(*histories.Op) int64) (*linear.Contradiction, error) {
 		return c, uncovered
 	}
-	exactStock = func([]*histories.Op, int64, int) (*contradiction, error) { return c, uncovered }
-	searchLock = func([]*histories.Op, histories.LockSpec, func(*histories.Op) int64, bounds) (Outcome, string) {
+	exactStock = func([]*histories.Op, int64, int) (*linear.Contradiction, error) { return c, uncovered }
+	searchLock = func([]*histories.Op, histories.LockSpec, func(*histories.Op) int64, linear.Bounds) (linear.Answer, string) {
 		return found, "asked"
 	}
-	searchStock = func([]*histories.Op, int64, bounds) (Outcome, string) { return found, "asked" }
+	searchStock = func([]*histories.Op, int64, linear.Bounds) (linear.Answer, string) { return found, "asked" }
 }
 
 func oneGrant() *story {
@@ -131,11 +132,11 @@ func oneGrant() *story {
 // whichever of them cries.
 func TestADisagreementIsLoud(t *testing.T) {
 	for name, c := range map[string]struct {
-		exact *contradiction
-		found Outcome
+		exact *linear.Contradiction
+		found linear.Answer
 	}{
-		"the exact check cries": {&contradiction{Ops: []int64{1}, Why: "so"}, Valid},
-		"porcupine cries":       {nil, Invalid},
+		"the exact check cries": {&linear.Contradiction{Ops: []int64{1}, Why: "so"}, linear.Legal},
+		"porcupine cries":       {nil, linear.Illegal},
 	} {
 		t.Run(name, func(t *testing.T) {
 			replaceChecks(t, c.exact, nil, c.found)
@@ -165,7 +166,7 @@ func TestADisagreementHidesNoViolation(t *testing.T) {
 		"of the business": {oneGrant().op(0, "sell", "ok", 10, 11), map[string]string{"oversell": "3"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			replaceChecks(t, &contradiction{Ops: []int64{1}, Why: "so"}, nil, Valid)
+			replaceChecks(t, &linear.Contradiction{Ops: []int64{1}, Why: "so"}, nil, linear.Legal)
 			v := c.story.check()
 			if diff := cmp.Diff(c.want, blamed(v)); diff != "" || v.Outcome != Invalid || v.Reason != "" || len(v.Notes) == 0 {
 				t.Errorf("%s %q, notes %q, blamed (-want +got):\n%s", v.Outcome, v.Reason, v.Notes, diff)
@@ -179,13 +180,13 @@ func TestADisagreementHidesNoViolation(t *testing.T) {
 
 func TestWhatNeitherCheckDecidesIsUnknown(t *testing.T) {
 	for name, c := range map[string]struct {
-		found  Outcome
+		found  linear.Answer
 		want   Outcome
 		method string
 	}{
-		"porcupine finds an order": {Valid, Valid, "porcupine"},
-		"porcupine finds none":     {Invalid, Invalid, "porcupine"},
-		"porcupine does not know":  {Unknown, Unknown, ""},
+		"porcupine finds an order": {linear.Legal, Valid, "porcupine"},
+		"porcupine finds none":     {linear.Illegal, Invalid, "porcupine"},
+		"porcupine does not know":  {linear.Unknown, Unknown, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			replaceChecks(t, nil, errors.New("beyond us"), c.found)
@@ -202,8 +203,8 @@ func TestWhatNeitherCheckDecidesIsUnknown(t *testing.T) {
 }
 
 func TestTheMethodTellsHowManyKeysEachCheckDecided(t *testing.T) {
-	replaceChecks(t, nil, nil, Valid)
-	exactLock = func(ops []*histories.Op, _ histories.LockSpec, _ func(*histories.Op) int64) (*contradiction, error) {
+	replaceChecks(t, nil, nil, linear.Legal)
+	exactLock = func(ops []*histories.Op, _ histories.LockSpec, _ func(*histories.Op) int64) (*linear.Contradiction, error) {
 		if ops[0].Key == "y" {
 			return nil, errors.New("beyond us")
 		}
@@ -217,7 +218,7 @@ func TestTheMethodTellsHowManyKeysEachCheckDecided(t *testing.T) {
 }
 
 func TestPorcupineIsNotAskedAgainWithoutTime(t *testing.T) {
-	replaceChecks(t, nil, nil, Invalid)
+	replaceChecks(t, nil, nil, linear.Illegal)
 	v := Check(context.Background(), oneGrant().history(), Options{RecheckTime: -1})
 	if r := v.Results[LockNotLinearizable.rank()]; v.Outcome != Valid || r.Method != "exact" {
 		t.Errorf("%s, result %+v", v.Outcome, r)
@@ -383,7 +384,7 @@ func TestNumbersHaveAsManyDigitsAsTheyNeed(t *testing.T) {
 // How fast the machine is decides for how many keys porcupine is asked again. No
 // byte of what is written may depend on it.
 func TestTheVerdictOfAHistoryHasTheSameBytes(t *testing.T) {
-	replaceChecks(t, nil, nil, Valid)
+	replaceChecks(t, nil, nil, linear.Legal)
 	var written [2][]byte
 	for i, recheck := range []time.Duration{-1, time.Hour} {
 		v := Check(context.Background(), oneGrant().history(), Options{RecheckTime: recheck})

@@ -1,6 +1,9 @@
 package histories
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // Never is the Return of an operation that never completed.
 const Never = math.MaxInt64
@@ -35,4 +38,12 @@ type History struct {
 	Audits []Event  // by time; the last one of a stock key counts
 	End    int64    // ns: time of the last event
 	Notes  []string // what reading tolerated: a torn last line
+}
+
+// Later is t + d, Never if that is too far.
+func Later(t int64, d time.Duration) int64 {
+	if t > Never-int64(d) {
+		return Never
+	}
+	return t + int64(d)
 }

@@ -31,7 +31,7 @@ var mayImport = map[string][]string{
 	"workload/env":        {"histories", "protocol"},
 	"internal/tail":       {},
 	"internal/conform":    {"histories", "protocol", "workload", "cluster"},
-	"checker":             {"histories"},
+	"checker":             {"histories", "checker"},
 	"nemesis":             {"histories", "internal"},
 	"workload":            {"histories", "protocol", "workload"},
 	"cluster":             {"histories", "protocol", "workload/env", "cluster", "internal"},
@@ -40,6 +40,7 @@ var mayImport = map[string][]string{
 	"internal/command":    {"histories", "protocol", "workload", "nemesis", "checker", "cluster", "report", "internal", "run"},
 	"lockcheck":           {"run", "workload", "nemesis", "checker", "report", "cluster/sim", "internal/command"},
 	"locktest":            {"histories", "checker", "report", "cluster/sim/standalone"},
+	"track":               {"locktest"},
 	"cmd":                 {"lockcheck", "cluster/servers"},
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/checker"
+	"github.com/lockcheck/lockcheck/checker/linear"
 	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/report"
@@ -127,7 +128,7 @@ func textOf(err error) string {
 // that cannot be drawn is left out; the report never is.
 func writeReports(folder histories.Folder, r *report.Run) error {
 	if v := r.Verdict.First(); v != nil {
-		if page, err := checker.Picture(r.History, v.Key, v.From, v.To); err == nil {
+		if page, err := linear.Picture(r.History, v.Key, v.From, v.To); err == nil {
 			if err := folder.Write(histories.PictureFile, page); err != nil {
 				return err
 			}
