@@ -37,7 +37,8 @@ type Driver struct {
 
 // Config is what the user says of the cluster.
 type Config struct {
-	Image string // the base of the servers' image; "": the driver's
+	Image string       // the base of the servers' image; "": the driver's
+	Tell  func(string) // hears what takes minutes before it begins; nil: nobody is told
 }
 
 var (

@@ -50,6 +50,7 @@ const DefaultImage = "debian:bookworm-slim"
 type Config struct {
 	Image string       // base image: any Debian-based one, with or without Redis or Valkey; default DefaultImage
 	Log   *slog.Logger // default: discards
+	Tell  func(string) // hears that an image is built, which takes minutes; default: nobody
 	Self  string       // the executable whose hidden verb `worker` calls WorkerMain; default this one
 	Args  []string     // what to start Self with; default `worker`
 
@@ -84,6 +85,9 @@ func New(ctx context.Context, c Config) (*Provider, error) {
 	c.Image = cmp.Or(c.Image, DefaultImage)
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Tell == nil {
+		c.Tell = func(string) {}
 	}
 	if c.Self == "" {
 		self, err := os.Executable()

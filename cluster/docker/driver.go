@@ -14,7 +14,7 @@ var Driver = cluster.Driver{
 	Summary: "real servers in containers, in real time",
 	Images:  true,
 	New: func(ctx context.Context, c cluster.Config) (cluster.Provider, error) {
-		return New(ctx, Config{Image: c.Image})
+		return New(ctx, Config{Image: c.Image, Tell: c.Tell})
 	},
 	Clean: Clean,
 	Work:  WorkerMain,

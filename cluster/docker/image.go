@@ -48,9 +48,9 @@ const (
 )
 
 // image answers the tag of our image of that kind, built on the base; it is
-// built at most once for the same files and the same base.
-func (e *engine) image(ctx context.Context, kind imageKind, base string) (string, error) {
-	baseID, err := e.baseID(ctx, base)
+// built at most once for the same files and the same base, and tell hears of it.
+func (e *engine) image(ctx context.Context, kind imageKind, base string, tell func(string)) (string, error) {
+	baseID, err := e.baseID(ctx, base, tell)
 	if err != nil {
 		return "", err
 	}
@@ -62,21 +62,28 @@ func (e *engine) image(ctx context.Context, kind imageKind, base string) (string
 	sum.Write(files)
 	io.WriteString(sum, baseID)
 	tag := repos[kind] + ":" + hex.EncodeToString(sum.Sum(nil))[:12]
-	if _, err := e.api.ImageInspect(ctx, tag); err == nil {
+	if _, err := e.inspect(ctx, tag); err == nil {
 		return tag, nil
 	}
+	tell(fmt.Sprintf("building %s, once: a minute or two, %v at most", tag, buildLimit))
 	return tag, e.build(ctx, files, base, tag)
 }
 
+// inspect answers the ID of an image that is here.
+func (e *engine) inspect(ctx context.Context, tag string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	seen, err := e.api.ImageInspect(ctx, tag)
+	return seen.ID, err
+}
+
 // baseID finds the base image here, or pulls it.
-func (e *engine) baseID(ctx context.Context, base string) (string, error) {
-	seen, err := e.api.ImageInspect(ctx, base)
-	if err == nil {
-		return seen.ID, nil
+func (e *engine) baseID(ctx context.Context, base string, tell func(string)) (string, error) {
+	id, err := e.inspect(ctx, base)
+	if err == nil || !errdefs.IsNotFound(err) {
+		return id, err
 	}
-	if !errdefs.IsNotFound(err) {
-		return "", err
-	}
+	tell(fmt.Sprintf("pulling %s, once: %v at most", base, pullLimit))
 	ctx, cancel := context.WithTimeout(ctx, pullLimit)
 	defer cancel()
 	pull, err := e.api.ImagePull(ctx, base, client.ImagePullOptions{})
@@ -87,8 +94,7 @@ func (e *engine) baseID(ctx context.Context, base string) (string, error) {
 		return "", &Error{fmt.Sprintf("image %s is not here and cannot be pulled", base),
 			"name one that is here with --image, or make " + DefaultImage + " with .ci/base-image.sh from lockcheck's source", err}
 	}
-	seen, err = e.api.ImageInspect(ctx, base)
-	return seen.ID, err
+	return e.inspect(ctx, base)
 }
 
 // build builds with the host's network: containers may have no DNS where the

@@ -167,7 +167,7 @@ func (p *Provider) image(ctx context.Context, k nodeKind) (string, error) {
 	if tag := p.images[kind]; tag != "" {
 		return tag, nil
 	}
-	tag, err := p.engine.image(ctx, kind, p.Image)
+	tag, err := p.engine.image(ctx, kind, p.Image, p.Tell)
 	if err == nil {
 		p.images[kind] = tag
 	}

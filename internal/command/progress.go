@@ -55,6 +55,17 @@ func (p *progress) event(e histories.Event) {
 	p.draw(false)
 }
 
+// say tells something that lasts, above the line.
+func (p *progress) say(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.live {
+		fmt.Fprint(p.w, "\r\x1b[K")
+	}
+	fmt.Fprintln(p.w, text)
+	p.draw(true)
+}
+
 // cell says how a cell ended.
 func (p *progress) cell(r tableResult) {
 	p.mu.Lock()

@@ -57,11 +57,11 @@ func (f *runFlags) chooseSeed() {
 }
 
 // provider makes the cluster that the flags ask for.
-func (f *runFlags) provider(ctx context.Context) (cluster.Provider, error) {
+func (f *runFlags) provider(ctx context.Context, tell func(string)) (cluster.Provider, error) {
 	if f.driver.Virtual {
 		collectLess()
 	}
-	return f.driver.New(ctx, cluster.Config{Image: f.image})
+	return f.driver.New(ctx, cluster.Config{Image: f.image, Tell: tell})
 }
 
 // collectLess gives the garbage collector less to do: simulated runs are short

@@ -41,11 +41,12 @@ func (f *runFlags) runTable(ctx context.Context, cells []tableCell, each func(*t
 	if err := f.begin(); err != nil {
 		return nil, err
 	}
-	provider, err := f.provider(ctx)
+	shown := newProgress(f.app.stderr, len(cells))
+	provider, err := f.provider(ctx, shown.say)
 	if err != nil {
 		return nil, err
 	}
-	r := runner{f, f.policy(), provider, newProgress(f.app.stderr, len(cells)), each}
+	r := runner{f, f.policy(), provider, shown, each}
 	all := r.runCells(ctx, cells)
 	r.progress.done()
 	for _, result := range all {
