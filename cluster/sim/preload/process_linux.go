@@ -446,7 +446,12 @@ func (p *Process) CloseInput() {
 	p.feed()
 }
 
+// feed writes input while the program stands still: one that has just been started
+// may be looking whether there is any, and must find the same each time.
 func (p *Process) feed() (any bool) {
+	if !p.blocked {
+		return false
+	}
 	for len(p.input) > 0 && p.stdin >= 0 {
 		n, err := unix.Write(p.stdin, p.input)
 		switch {
