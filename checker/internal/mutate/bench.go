@@ -28,14 +28,42 @@ const (
 
 // bench compiles mutants and plays the tests against them.
 type bench struct {
-	dir     string
+	dirs    []string
+	meet    map[string][]string // by folder of a mutant: those whose tests meet it, its own first
 	tmp     string
 	sources map[string]*source
 	stages  [][]string
-	usual   map[int]time.Duration // processor time of a stage without a mutation
+	usual   map[stageOf]time.Duration // processor time of a stage without a mutation
 }
 
-// weave compiles the test binary with mutants 1, 2, … of a list. It answers which
+// stageOf is a stage of the tests of one package.
+type stageOf struct {
+	stage int
+	dir   string
+}
+
+// meeting finds which packages' tests reach each package.
+func meeting(ctx context.Context, dirs []string) (map[string][]string, error) {
+	meet := map[string][]string{}
+	for _, dir := range dirs {
+		meet[dir] = append(meet[dir], dir)
+	}
+	for _, tests := range dirs {
+		output, err := exec.CommandContext(ctx, "go", "list", "-test", "-deps", "-f", "{{.Dir}}", "./"+tests).Output()
+		if err != nil {
+			return nil, fmt.Errorf("go list ./%s: %w", tests, err)
+		}
+		reached := strings.Fields(string(output))
+		for _, dir := range dirs {
+			if path, err := filepath.Abs(dir); err == nil && dir != tests && slices.Contains(reached, path) {
+				meet[dir] = append(meet[dir], tests)
+			}
+		}
+	}
+	return meet, nil
+}
+
+// weave compiles the test binaries with mutants 1, 2, … of a list. It answers which
 // of the list must be compiled alone: sums of constants or strings, mostly.
 func (b *bench) weave(ctx context.Context, some []mutant) (alone map[int]bool, err error) {
 	alone = map[int]bool{}
@@ -49,11 +77,14 @@ func (b *bench) weave(ctx context.Context, some []mutant) (alone map[int]bool, e
 				of[m.File][i+1] = m
 			}
 		}
-		text := map[string]string{filepath.Join(b.dir, "mutant_switches.go"): fmt.Sprintf(switches, filepath.Base(b.dir))}
+		text := map[string]string{}
+		for _, dir := range b.dirs {
+			text[filepath.Join(dir, "mutant_switches.go")] = fmt.Sprintf(switches, filepath.Base(dir))
+		}
 		for file, numbered := range of {
 			text[file] = b.sources[file].weave(numbered)
 		}
-		output, err := b.compile(ctx, "woven", text)
+		output, err := b.compile(ctx, "woven", text, b.dirs)
 		if err == nil {
 			return alone, nil
 		}
@@ -78,7 +109,7 @@ func culprits(output string, text map[string]string) []int {
 	var is []int
 	for _, at := range compileError.FindAllStringSubmatch(output, -1) {
 		for file, t := range text {
-			if filepath.Base(file) != filepath.Base(at[1]) {
+			if filepath.Clean(at[1]) != file {
 				continue
 			}
 			line, _ := strconv.Atoi(at[2])
@@ -94,16 +125,16 @@ func culprits(output string, text map[string]string) []int {
 	return is
 }
 
-// compile makes a test binary with files in place of, or beside, those in the work
-// tree. It answers what the compiler said.
-func (b *bench) compile(ctx context.Context, name string, text map[string]string) (string, error) {
+// compile makes the test binaries of packages with files in place of, or beside,
+// those in the work tree. It answers what the compiler said.
+func (b *bench) compile(ctx context.Context, name string, text map[string]string, dirs []string) (string, error) {
 	replace := map[string]string{}
 	for _, file := range slices.Sorted(maps.Keys(text)) {
 		original, err := filepath.Abs(file)
 		if err != nil {
 			return "", err
 		}
-		replace[original] = filepath.Join(b.tmp, filepath.Base(file))
+		replace[original] = filepath.Join(b.tmp, flat(file))
 		if err := os.WriteFile(replace[original], []byte(text[file]), 0o600); err != nil {
 			return "", err
 		}
@@ -116,18 +147,27 @@ func (b *bench) compile(ctx context.Context, name string, text map[string]string
 	if err := os.WriteFile(overlay, list, 0o600); err != nil {
 		return "", err
 	}
-	build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-gcflags=-e", "-overlay", overlay, "-o", filepath.Join(b.tmp, name), "./"+b.dir)
-	output, err := build.CombinedOutput()
-	return string(output), err
+	for _, dir := range dirs {
+		build := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-gcflags=-e", "-overlay", overlay, "-o", b.binary(name, dir), "./"+dir)
+		if output, err := build.CombinedOutput(); err != nil {
+			return string(output), err
+		}
+	}
+	return "", nil
 }
+
+func (b *bench) binary(name, dir string) string { return filepath.Join(b.tmp, name+"-"+flat(dir)) }
+
+// flat is a path as the name of one file.
+func flat(path string) string { return strings.ReplaceAll(path, string(filepath.Separator), "_") }
 
 // play plays a stage of the tests with one mutant of the woven binary, by its
 // number there (0 is none), or compiled alone.
 func (b *bench) play(ctx context.Context, stage, id int, alone bool, m mutant) (result, error) {
-	name := "woven"
+	name, dirs := "woven", b.meet[filepath.Dir(m.File)]
 	if alone {
 		name = "alone"
-		output, err := b.compile(ctx, name, map[string]string{m.File: b.sources[m.File].alone(m)})
+		output, err := b.compile(ctx, name, map[string]string{m.File: b.sources[m.File].alone(m)}, dirs)
 		if err != nil && compileError.MatchString(output) {
 			return result{mutant: m, Result: notCompiled}, nil
 		}
@@ -136,7 +176,12 @@ func (b *bench) play(ctx context.Context, stage, id int, alone bool, m mutant) (
 		}
 	}
 	start := time.Now()
-	r, err := b.run(ctx, name, id, stage)
+	r, err := result{Result: survived}, error(nil)
+	for _, dir := range dirs {
+		if r, err = b.run(ctx, name, id, stageOf{stage, dir}); err != nil || r.Result != survived {
+			break
+		}
+	}
 	r.mutant, r.Seconds = m, time.Since(start).Seconds()
 	return r, err
 }
@@ -144,31 +189,41 @@ func (b *bench) play(ctx context.Context, stage, id int, alone bool, m mutant) (
 // sound fails if a stage of the tests kills what is no mutant. It notes how much
 // processor time they take.
 func (b *bench) sound(ctx context.Context, stage int) error {
-	b.usual[stage] = clock
-	r, err := b.play(ctx, stage, 0, false, mutant{})
-	if err == nil && r.Result != survived {
-		err = fmt.Errorf("the tests fail without any mutation: %s %s", r.Result, r.By)
+	for _, dir := range b.dirs {
+		of := stageOf{stage, dir}
+		b.usual[of] = clock
+		r, err := b.run(ctx, "woven", 0, of)
+		if err != nil {
+			return err
+		}
+		if r.Result != survived {
+			return fmt.Errorf("the tests of %s fail without any mutation: %s %s", dir, r.Result, r.By)
+		}
+		b.usual[of] = r.processor
 	}
-	b.usual[stage] = r.processor
-	return err
+	return nil
 }
 
 // run runs the tests once, in a process of bounded time and memory, and in a
 // folder of its own: tests keep what they find beside them.
-func (b *bench) run(ctx context.Context, name string, id, stage int) (result, error) {
+func (b *bench) run(ctx context.Context, name string, id int, of stageOf) (result, error) {
 	scratch := filepath.Join(b.tmp, "scratch")
-	here := filepath.Join(scratch, b.dir)
+	here := filepath.Join(scratch, of.dir)
 	defer os.RemoveAll(scratch)
 	if err := os.MkdirAll(here, 0o755); err != nil {
 		return result{}, err
 	}
-	if err := os.CopyFS(filepath.Join(here, "testdata"), os.DirFS(filepath.Join(b.dir, "testdata"))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := os.CopyFS(filepath.Join(here, "testdata"), os.DirFS(filepath.Join(of.dir, "testdata"))); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return result{}, err
 	}
 	limited, cancel := context.WithTimeout(ctx, clock)
 	defer cancel()
-	limits := fmt.Sprintf(`ulimit -t %d; ulimit -v %d; exec "$0" "$@"`, int(processorSeconds+slowest*b.usual[stage].Seconds()), memoryKiB)
-	args := append([]string{"-c", limits, filepath.Join(b.tmp, name), "-test.failfast", "-test.timeout=0"}, b.stages[stage]...)
+	limits := fmt.Sprintf(`ulimit -t %d; ulimit -v %d; exec "$0" "$@"`, int(processorSeconds+slowest*b.usual[of].Seconds()), memoryKiB)
+	flags, err := b.flags(limited, b.binary(name, of.dir), of.stage)
+	if err != nil {
+		return result{}, err
+	}
+	args := append([]string{"-c", limits, b.binary(name, of.dir), "-test.failfast", "-test.timeout=0"}, flags...)
 	test := exec.CommandContext(limited, "sh", args...)
 	test.Dir = here
 	test.Env = append(os.Environ(), "MUTANT="+strconv.Itoa(id), "TMPDIR="+scratch)
@@ -182,6 +237,18 @@ func (b *bench) run(ctx context.Context, name string, id, stage int) (result, er
 		return result{Result: killedByTime}, nil
 	}
 	return result{Result: killedByTest, By: failure(string(output))}, nil
+}
+
+// flags are those of a stage that a test binary knows.
+func (b *bench) flags(ctx context.Context, binary string, stage int) ([]string, error) {
+	usage, err := exec.CommandContext(ctx, binary, "-help").CombinedOutput()
+	if err != nil && !errors.As(err, new(*exec.ExitError)) {
+		return nil, err
+	}
+	return slices.DeleteFunc(slices.Clone(b.stages[stage]), func(flag string) bool {
+		name, _, _ := strings.Cut(flag, "=")
+		return !regexp.MustCompile(`(?m)^\s+` + regexp.QuoteMeta(name) + `\b`).Match(usage)
+	}), nil
 }
 
 var failed = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)|^(panic: .*|fatal error: .*)`)

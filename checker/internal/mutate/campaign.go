@@ -17,7 +17,7 @@ import (
 type campaign struct {
 	n       int
 	seed    uint64
-	dir     string
+	dirs    []string
 	only    string
 	results string
 	retry   bool
@@ -71,7 +71,11 @@ func (c *campaign) try(ctx context.Context, tmp string, sources map[string]*sour
 	if len(some) == 0 {
 		return nil
 	}
-	b := &bench{dir: c.dir, tmp: tmp, sources: sources, stages: c.stages, usual: map[int]time.Duration{}}
+	b := &bench{dirs: c.dirs, tmp: tmp, sources: sources, stages: c.stages, usual: map[stageOf]time.Duration{}}
+	var err error
+	if b.meet, err = meeting(ctx, c.dirs); err != nil {
+		return err
+	}
 	alone, err := b.weave(ctx, some)
 	if err != nil {
 		return err
@@ -108,12 +112,16 @@ func (c *campaign) try(ctx context.Context, tmp string, sources map[string]*sour
 // speaks are files that word a verdict and decide nothing.
 var speaks = []string{"words.go", "story.go", "picture.go", "verdict.go", "counts.go", "warnings.go"}
 
-// choose puts all mutants of the package into an order of which any beginning has
+// choose puts all mutants of the packages into an order of which any beginning has
 // its share of each file.
 func (c *campaign) choose() (map[string]*source, []mutant, error) {
-	files, err := filepath.Glob(filepath.Join(c.dir, "*.go"))
-	if err != nil {
-		return nil, nil, err
+	var files []string
+	for _, dir := range c.dirs {
+		its, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil {
+			return nil, nil, err
+		}
+		files = append(files, its...)
 	}
 	sources := map[string]*source{}
 	var all []mutant
@@ -140,6 +148,6 @@ func (c *campaign) choose() (map[string]*source, []mutant, error) {
 		return nil, nil, errors.New("no mutants there")
 	}
 	slices.SortStableFunc(all, func(a, b mutant) int { return cmp.Compare(place[a.key()], place[b.key()]) })
-	fmt.Printf("%d possible mutants in %d files of %s\n", len(all), len(sources), c.dir)
+	fmt.Printf("%d possible mutants in %d files of %s\n", len(all), len(sources), strings.Join(c.dirs, " and "))
 	return sources, all, nil
 }

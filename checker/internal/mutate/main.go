@@ -1,6 +1,6 @@
 // Mutate measures what the tests of the checker notice: it changes one
 // expression of a rule at a time (< into <=, && into ||, a condition or a summand
-// dropped) and runs the tests of package checker against each change. A mutant
+// dropped) and runs the tests of packages checker and linear against each change. A mutant
 // that no test fails on survives.
 //
 //	go run ./checker/internal/mutate -n 200 -seed 1 -results mutants.jsonl
@@ -9,7 +9,7 @@
 // call tries only what is not in there, and with -retry what survived. Nothing in
 // the work tree is touched.
 //
-// All chosen mutants are compiled into one test binary, which plays the one that
+// All chosen mutants are compiled into one test binary a package, which plays the one that
 // the environment names (mutant schemata: Untch, Offutt, Harrold, 1993): a
 // compiler for each would take longer than the tests. See weave.go. The few that
 // cannot be had this way are compiled alone. First all mutants meet the tests with
@@ -33,7 +33,7 @@ func main() {
 	var c campaign
 	flag.IntVar(&c.n, "n", 200, "number of mutants")
 	flag.Uint64Var(&c.seed, "seed", 1, "chooses the mutants")
-	flag.StringVar(&c.dir, "dir", "checker", "package to mutate")
+	dirs := flag.String("dir", "checker,checker/linear", "packages to mutate, each of which meets the tests of all that reach it")
 	flag.StringVar(&c.only, "only", "", "mutate only files whose name contains this")
 	flag.StringVar(&c.results, "results", "", "file of results, which a second call continues")
 	flag.BoolVar(&c.retry, "retry", false, "try again what survived according to -results")
@@ -42,6 +42,7 @@ func main() {
 	last := flag.String("last", "-test.skip=Hostile|TakesForEver", "and of those that it meets at last")
 	least := flag.Int("least", 95, "per cent of mutants that must be killed")
 	flag.Parse()
+	c.dirs = strings.Split(*dirs, ",")
 	for _, flags := range []string{*first, *then, *last} {
 		if flags != "" {
 			c.stages = append(c.stages, strings.Fields(flags))
