@@ -156,7 +156,7 @@ func TestDeadlocksAreThoseOfTheDefinition(t *testing.T) {
 			t.Fatalf("history %d: (-want +got)\n%s\n%s", seed, diff, listing(h))
 		}
 	}
-	if found == 0 {
+	if found == 0 && *worlds >= 100 {
 		t.Error("no history had a deadlock")
 	}
 }

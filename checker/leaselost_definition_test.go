@@ -27,7 +27,7 @@ func TestLostLeasesAreThoseOfTheDefinition(t *testing.T) {
 			t.Fatalf("history %d, max-delay %d: (-want +got)\n%s\n%s", seed, h.Header.MaxDelay, diff, listing(h))
 		}
 	}
-	if found < *worlds {
+	if found < *worlds && *worlds >= 100 {
 		t.Errorf("only %d leases were lost: that shows little", found)
 	}
 }
