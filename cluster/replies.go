@@ -21,8 +21,32 @@ func Tells(f, command string, reply any) bool {
 	return f == histories.Release || reply != int64(0)
 }
 
-// LostReply is the proof that a reply got lost.
+// TellsSQL is Tells of a SQL statement and its rows: a COMMIT tells that all of its
+// transaction has acted, the functions for locks tell it by a 1.
+func TellsSQL(f, statement string, rows [][]any) bool {
+	done := len(rows) == 1 && len(rows[0]) == 1 && rows[0][0] == int64(1)
+	switch statement = strings.ToUpper(statement); {
+	case statement == Commit:
+		return true
+	case strings.Contains(statement, " GET_LOCK("):
+		return f == histories.Acquire && done
+	case strings.Contains(statement, " RELEASE_LOCK("):
+		return f == histories.Release && done
+	}
+	return false
+}
+
+// Commit is the statement that ends a transaction.
+const Commit = "COMMIT"
+
+// Statement is a SQL statement, in place of the reply to it.
+type Statement string
+
+// LostReply is the proof that a reply, or the one to a Statement, got lost.
 func LostReply(worker int, f string, reply any) string {
-	text := fmt.Sprint(reply)
-	return fmt.Sprintf("%s never got the reply %q to its %s", histories.WorkerName(worker), text[:min(len(text), 20)], f)
+	text, which := fmt.Sprint(reply), "the reply"
+	if _, isSQL := reply.(Statement); isSQL {
+		which = "the reply to"
+	}
+	return fmt.Sprintf("%s never got %s %q in its %s", histories.WorkerName(worker), which, text[:min(len(text), 30)], f)
 }

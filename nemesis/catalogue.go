@@ -97,6 +97,7 @@ var Catalogue = []Nemesis{
 			{Name: "lost-acquire-reply", Summary: "a lock is granted, and its worker never hears of it; four times", Fits: takesLock, Plan: loseReply(histories.Acquire)},
 			{Name: "lost-extend-reply", Summary: "a lease is renewed, and its worker never hears of it; four times", Fits: renews, Plan: loseReply(histories.Extend)},
 			{Name: "lost-write-reply", Summary: "stock is written, and its worker never hears of it; four times", Fits: writesRedis, Plan: loseReply(histories.Write)},
+			{Name: "lost-commit-reply", Summary: "a transaction that writes stock commits, and its worker never hears of it; four times", Fits: commits, Plan: loseReply(histories.Write)},
 			{Name: "lost-packets", Summary: "30 % of what the master sends to its replicas is lost", Fits: hasReplicas, Plan: lostPackets},
 		},
 	},
@@ -142,9 +143,10 @@ func doesNotWait(p Params) bool        { return !p.Waits }
 func hasLease(p Params) bool           { return p.TTL > 0 }
 func canCrash(p Params) bool           { return len(p.Crashes) > 0 }
 func hasSQL(p Params) bool             { return p.SQL }
-func takesLock(p Params) bool          { return p.Servers > 0 && !p.Lockless }
+func takesLock(p Params) bool          { return !p.Lockless }
 func writesUnderLock(p Params) bool    { return p.WritesUnderLock }
 func writesRedis(p Params) bool        { return p.WritesRedis }
+func commits(p Params) bool            { return p.Commits }
 func hasSteps(p Params) bool           { return len(p.Steps) > 0 }
 func hasSentinels(p Params) bool       { return p.Sentinels }
 func renews(p Params) bool             { return p.Renews }

@@ -49,8 +49,11 @@ type Params struct {
 	Waits           bool     // a grant waits for a replica: cutting all of them off stops the grants
 	// WritesRedis: its sales change the stock by a recorded write to a Redis.
 	WritesRedis bool
-	Only        string // play only the variant of this name, for nemeses that have several
-	Rand        *rand.Rand
+	// Commits: its sales change the stock by a recorded write that a transaction
+	// of a SQL server commits.
+	Commits bool
+	Only    string // play only the variant of this name, for nemeses that have several
+	Rand    *rand.Rand
 }
 
 // Nemesis is one way to hurt a cluster.

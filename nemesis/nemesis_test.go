@@ -18,7 +18,7 @@ import (
 func params(seed uint64) Params {
 	return Params{
 		TimeLimit: 30 * time.Second, TTL: 5 * time.Second, LongWork: 2 * time.Second,
-		Workers: 10, Servers: 3, Replicas: true, SQL: true, Renews: true, Sentinels: true, WritesRedis: true, WritesUnderLock: true, Steps: []string{"before-expire"}, Crashes: []string{"before-expire"}, Rand: rand.New(rand.NewPCG(seed, 1)),
+		Workers: 10, Servers: 3, Replicas: true, SQL: true, Renews: true, Sentinels: true, WritesRedis: true, Commits: true, WritesUnderLock: true, Steps: []string{"before-expire"}, Crashes: []string{"before-expire"}, Rand: rand.New(rand.NewPCG(seed, 1)),
 	}
 }
 

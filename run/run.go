@@ -178,6 +178,7 @@ func (r *run) params() nemesis.Params {
 		Sentinels: topology.Lock == env.Sentinel, SQL: topology.SQL,
 		WritesUnderLock: !lock.None && slices.Contains(design.SalesPass(), histories.StepBeforeWrite),
 		WritesRedis:     !topology.SQL && slices.Contains(design.SalesPass(), histories.StepBeforeWrite),
+		Commits:         topology.SQL && (slices.Contains(design.SalesPass(), histories.StepCommit) || slices.Contains(design.Steps, histories.StepCommit)),
 		Nodes:           nodes(topology), Places: places(design, topology),
 		Rand: rand.New(rand.NewPCG(r.Spec.Seed, nemesisStream)),
 	}

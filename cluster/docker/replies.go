@@ -54,16 +54,63 @@ func (o ownRedis) call(ctx context.Context, command string, send func() (any, er
 	}
 	began := time.Now()
 	reply, err := send()
-	if err == nil && o.p.loses(ctx, o.worker, command, reply) {
-		if err := sleep(ctx, o.p.CallTimeout-time.Since(began)); err != nil {
-			return nil, err
-		}
-		reply, err = nil, fmt.Errorf("%w: the reply got lost", env.ErrTimeout)
+	if err == nil && o.p.loses(ctx, o.worker, reply, func(f string) bool { return cluster.Tells(f, command, reply) }) {
+		reply, err = nil, o.p.inVain(ctx, began)
 	}
 	if o.p.stay(ctx, o.worker) != nil {
 		return nil, ctx.Err()
 	}
 	return reply, err
+}
+
+// inVain waits for a reply that got lost, as long as a request may take that began
+// then.
+func (p *process) inVain(ctx context.Context, began time.Time) error {
+	if err := sleep(ctx, p.CallTimeout-time.Since(began)); err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: the reply got lost", env.ErrTimeout)
+}
+
+// ownSQL is env.SQL as one worker of a process has it.
+type ownSQL struct {
+	env.SQL
+	p      *process
+	worker int
+}
+
+func (p *process) ownedSQL(worker int, s env.SQL) env.SQL {
+	if s == nil {
+		return nil
+	}
+	return ownSQL{s, p, worker}
+}
+
+// Query implements env.SQL.
+func (o ownSQL) Query(ctx context.Context, query string, args ...any) ([][]any, error) {
+	began := time.Now()
+	rows, err := o.SQL.Query(ctx, query, args...)
+	if err == nil && o.loses(ctx, query, rows) {
+		return nil, o.p.inVain(ctx, began)
+	}
+	return rows, err
+}
+
+// Tx implements env.SQL. What gets lost is the answer to the COMMIT.
+func (o ownSQL) Tx(ctx context.Context, f func(env.Tx) error) error {
+	var began time.Time
+	err := o.SQL.Tx(ctx, func(tx env.Tx) error {
+		defer func() { began = time.Now() }()
+		return f(tx)
+	})
+	if err == nil && o.loses(ctx, cluster.Commit, nil) {
+		return fmt.Errorf("commit: %w: %w", env.ErrDoubt, o.p.inVain(ctx, began))
+	}
+	return err
+}
+
+func (o ownSQL) loses(ctx context.Context, statement string, rows [][]any) bool {
+	return o.p.loses(ctx, o.worker, cluster.Statement(statement), func(f string) bool { return cluster.TellsSQL(f, statement, rows) })
 }
 
 // stay waits while the worker's work stands still. What is periodic goes on.
@@ -98,10 +145,11 @@ func (p *process) does(ctx context.Context, worker int, f string) bool {
 	})
 }
 
-// loses reports whether a fault lies in wait for this reply, and says so.
-func (p *process) loses(ctx context.Context, worker int, command string, reply any) bool {
+// loses reports whether a fault lies in wait for this reply, which tells that some
+// operations have acted, and says so.
+func (p *process) loses(ctx context.Context, worker int, reply any, tells func(f string) bool) bool {
 	a, ok := p.ambush(func(a ambush) bool {
-		return a.F == histories.Loss && a.Worker == worker && cluster.Tells(a.Step, command, reply) && p.does(ctx, worker, a.Step)
+		return a.F == histories.Loss && a.Worker == worker && tells(a.Step) && p.does(ctx, worker, a.Step)
 	})
 	if ok {
 		p.say(note{Hit: a.ID, At: time.Duration(monotonicNow() - p.Start), Text: cluster.LostReply(worker, a.Step, reply)})

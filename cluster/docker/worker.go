@@ -115,7 +115,7 @@ func (p *process) env(ctx context.Context, n int) *env.Env {
 	e.Step = func(ctx context.Context, name string) error {
 		return errors.Join(p.step(ctx, n, name), p.stay(ctx, n))
 	}
-	e.Lock, e.Stock = p.owned(n, e.Lock...), p.owned(n, e.Stock)[0]
+	e.Lock, e.Stock, e.SQL = p.owned(n, e.Lock...), p.owned(n, e.Stock)[0], p.ownedSQL(n, e.SQL)
 	return e
 }
 

@@ -98,11 +98,13 @@ func (w *worker) loses(t *vtime.Task, args []string, reply any) bool {
 	if _, isError := reply.(redis.Error); isError {
 		return false
 	}
-	if _, isSQL := reply.(*sqlReply); isSQL {
-		return false
+	tells := func(f string) bool { return cluster.Tells(f, args[0], reply) }
+	if r, isSQL := reply.(*sqlReply); isSQL {
+		tells = func(f string) bool { return cluster.TellsSQL(f, args[1], r.rows) }
+		reply = cluster.Statement(args[1])
 	}
 	for _, a := range w.c.ambushes {
-		if a.F != histories.Loss || !a.waitsFor(w) || !cluster.Tells(a.Step, args[0], reply) || !w.does(t, a.Step) {
+		if a.F != histories.Loss || !a.waitsFor(w) || !tells(a.Step) || !w.does(t, a.Step) {
 			continue
 		}
 		a.hit = w

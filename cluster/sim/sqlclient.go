@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
@@ -48,7 +49,7 @@ func (q *sqlClient) Tx(ctx context.Context, f func(env.Tx) error) error {
 			}
 			return err
 		}
-		if _, err := l.statement(ctx, "COMMIT", nil); err != nil {
+		if _, err := l.statement(ctx, cluster.Commit, nil); err != nil {
 			l.drop()
 			return fmt.Errorf("commit: %w: %w", env.ErrDoubt, err)
 		}

@@ -109,7 +109,7 @@ func culprits(output string, text map[string]string) []int {
 	var is []int
 	for _, at := range compileError.FindAllStringSubmatch(output, -1) {
 		for file, t := range text {
-			if filepath.Clean(at[1]) != file {
+			if filepath.Base(at[1]) != flat(file) {
 				continue
 			}
 			line, _ := strconv.Atoi(at[2])
