@@ -98,9 +98,24 @@ func (r *run) judgeStock(ctx context.Context, k *keyed) {
 	r.linearStock(ctx, k)
 }
 
-// each calls f on every key, on all cores. Keys with most operations come
-// first, so that no core ends alone with the largest.
+// each calls f on every key, on all cores if there is much to do. Keys with most
+// operations come first, so that no core ends alone with the largest.
 func each(keys []*keyed, f func(*keyed)) {
+	const few = 256 // operations, which take less time than a goroutine to begin
+	all := 0
+	for _, k := range keys {
+		all += k.size()
+	}
+	if all < few {
+		for _, k := range keys {
+			f(k)
+		}
+		return
+	}
+	eachByCore(keys, f)
+}
+
+func eachByCore(keys []*keyed, f func(*keyed)) {
 	order := slices.Clone(keys)
 	slices.SortStableFunc(order, func(a, b *keyed) int { return cmp.Compare(b.size(), a.size()) })
 	var next atomic.Int64

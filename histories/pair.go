@@ -26,6 +26,20 @@ type earlyEvent struct {
 
 func newPairer() *pairer { return &pairer{early: map[int64]earlyEvent{}} }
 
+// Pair makes a history of events in the order in which they were recorded. It is
+// what ReadJSON makes of their lines.
+func Pair(h Header, events []Event) (*History, error) {
+	p := newPairer()
+	p.h.Header = h
+	p.h.Ops = make([]Op, 0, len(events)/2)
+	for i := range events {
+		if err := p.add(&events[i], i+2); err != nil {
+			return nil, &LineError{i + 2, err}
+		}
+	}
+	return p.history()
+}
+
 func (p *pairer) note(s string) { p.h.Notes = append(p.h.Notes, s) }
 
 // expect makes room for all operations once the first block tells how long

@@ -236,26 +236,33 @@ func drain(ctx context.Context, d Design, t *stock.Till, tries int) error {
 }
 
 // lastAttempts buys of each SKU once more, the workers taking turns, to show
-// that its lock can be acquired again: a busy lock is tried until every lease has
-// ended and every late request has acted.
+// that its lock can be acquired again.
 func (k *worker) lastAttempts(ctx context.Context) error {
-	const again = 100 * time.Millisecond
 	for line := k.env.Worker; line < len(k.batch); line += k.spec.Workers {
-		k.batch[line] = min(k.batch[line], k.spec.Batches-k.spec.segments()+line%k.spec.segments())
-		end := k.env.Clock.Now() + k.spec.TTL + k.spec.Grace + k.spec.MaxDelay + time.Second
-		c := k.customer()
-		c.work, c.final = time.Millisecond, true
-		for {
-			err := k.sell(ctx, line, c)
-			if !errors.Is(err, env.ErrBusy) || k.env.Clock.Now() > end {
-				break
-			}
-			if err := k.env.Clock.Sleep(ctx, again); err != nil {
-				return err
-			}
+		if err := k.lastAttempt(ctx, line); err != nil {
+			return err
 		}
 	}
 	return ctx.Err()
+}
+
+// lastAttempt buys once more: a busy lock is tried until every lease has ended and
+// every late request has acted.
+func (k *worker) lastAttempt(ctx context.Context, line int) error {
+	const again = 100 * time.Millisecond
+	k.batch[line] = min(k.batch[line], k.spec.Batches-k.spec.segments()+line%k.spec.segments())
+	end := k.env.Clock.Now() + k.spec.TTL + k.spec.Grace + k.spec.MaxDelay + time.Second
+	c := k.customer()
+	c.work, c.final = time.Millisecond, true
+	for {
+		err := k.sell(ctx, line, c)
+		if !errors.Is(err, env.ErrBusy) || k.env.Clock.Now() > end {
+			return ctx.Err()
+		}
+		if err := k.env.Clock.Sleep(ctx, again); err != nil {
+			return err
+		}
+	}
 }
 
 // customer is who comes to the till.

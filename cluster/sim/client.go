@@ -104,8 +104,15 @@ func (e *endpoint) take(ctx context.Context) (*line, error) {
 // sent, so it counts as refused.
 func (e *endpoint) dial(ctx context.Context, to *vtime.Host) (*line, error) {
 	s := e.net.Scheduler
-	w := s.Waiter()
 	l := &line{e: e, host: to}
+	if e.net.Still {
+		if l.c = e.net.Join(e.proc, to); l.c != nil {
+			l.c.End[0].OnBreak = l.lose
+			e.open = append(e.open, l)
+			return l, nil
+		}
+	}
+	w := s.Waiter()
 	var failed error
 	answered := false
 	c := e.net.Dial(e.proc, to, func(_ *vtime.Conn, err error) {
@@ -168,13 +175,18 @@ func (l *line) do(ctx context.Context, args []string) (any, error) {
 // within sends one command and waits for the reply, for limit at most.
 func (l *line) within(ctx context.Context, limit time.Duration, args []string) (any, error) {
 	s := l.e.net.Scheduler
-	if s.MustRun(); ctx.Err() != nil {
+	s.MustRun()
+	x := &vtime.Exchange{Args: args}
+	if s.Watcher != nil {
+		s.Watcher.Sends(x, l.host)
+	}
+	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if l.broken {
 		return nil, fmt.Errorf("%s: the connection is gone: %w", l.host.Name, env.ErrRefused)
 	}
-	x := &vtime.Exchange{Args: args, Task: s.Waiter()}
+	x.Task = s.Waiter()
 	l.c.Request(x)
 	x.Task.Task.WaitingFor(l.host.Name, args)
 	until := s.Now + limit
@@ -213,6 +225,9 @@ func (l *line) understand(reply any) (any, error) {
 func (l *line) Eval(ctx context.Context, script *env.Script, keys []string, args ...any) (any, error) {
 	tail := append([]string{strconv.Itoa(len(keys))}, keys...)
 	tail = append(tail, words(args)...)
+	if l.e.net.Still {
+		return l.do(ctx, append([]string{"EVAL", script.Source}, tail...))
+	}
 	reply, err := l.do(ctx, append([]string{"EVALSHA", script.SHA}, tail...))
 	if bad, isReply := err.(env.ServerError); isReply && bad.Code() == "NOSCRIPT" {
 		return l.do(ctx, append([]string{"EVAL", script.Source}, tail...))

@@ -62,6 +62,10 @@ func (w *worker) step(ctx context.Context, name string) error {
 	c := w.c
 	c.s.MustRun()
 	c.s.Count()
+	if c.scene != nil {
+		c.scene.reaches(w, name)
+		return nil
+	}
 	for _, a := range slices.Clone(c.ambushes) {
 		if a.F == histories.Loss || a.Step != name || !a.waitsFor(w) {
 			continue

@@ -55,10 +55,13 @@ func (n *node) boot(empty bool) {
 	n.keys = n.disk.load()
 	n.run = fmt.Sprintf("%016x", n.net.Rand.Uint64())
 	n.repl = replication{id: n.newReplID(), downSince: n.s.Now}
-	if n.s.Now > 0 {
+	if n.s.Now > 0 && !n.net.Still {
 		n.loading = true
 		wait := loadTime + time.Duration(n.keys.Len())*loadPerKey
 		n.s.After(wait, n.proc, func() { n.loading = false })
+	}
+	if n.net.Still {
+		return
 	}
 	if n.master != nil {
 		n.connect()

@@ -36,6 +36,8 @@ type Config struct {
 	Guard time.Duration
 	// Inert makes Inject do nothing: for tests that no proof appears then.
 	Inert bool
+
+	scene *Scene
 }
 
 // Provider lends simulated clusters, as many at once as one likes.

@@ -37,6 +37,8 @@ type simulation struct {
 	fronts   int64   // connections of theirs so far
 	findings []error // what is wrong with them
 
+	scene *Scene // nil: an ordinary run
+
 	ran        bool
 	stuckSince time.Duration // all workers sleep forever since then; 0: no
 }
@@ -68,8 +70,13 @@ const awaitEvery = 2 * time.Millisecond
 
 func build(config Config, o cluster.Options) (*simulation, error) {
 	defaults(&o)
-	c := &simulation{config: config, o: o, s: &vtime.Scheduler{Now: -vtime.WarmUpTime}}
+	c := &simulation{config: config, o: o, scene: config.scene, s: &vtime.Scheduler{}}
 	c.net = vtime.NewNetwork(c.s, c.stream(streamNetwork, 0))
+	if c.scene == nil {
+		c.s.Now = -vtime.WarmUpTime
+	} else {
+		c.net.Still, c.s.Watcher, c.scene.simulation = true, c.scene, c
+	}
 	c.injector = inject.Injector{Backend: backend{c}, Chance: c.stream(streamFaults, 0)}
 	h := c.net.Add("director")
 	h.Safe = true

@@ -28,6 +28,9 @@ var serversOf = map[env.Kind]int{
 func (c *simulation) buildSite() error {
 	top := c.o.Topology
 	count, known := serversOf[top.Lock]
+	if c.scene != nil && top.Lock == env.RedisCluster {
+		count = 2 // the shard that has the key
+	}
 	if !known {
 		return fmt.Errorf("topology %q: %w", top.Lock, cluster.ErrUnavailable)
 	}
@@ -38,10 +41,12 @@ func (c *simulation) buildSite() error {
 	if top.Stock {
 		c.site.stock = c.addNode("stock-1", top.Persistence)
 	}
-	switch top.Lock {
-	case env.Sentinel:
+	switch {
+	case c.scene != nil:
+		c.scene.setUp()
+	case top.Lock == env.Sentinel:
 		c.addSentinels()
-	case env.RedisCluster:
+	case top.Lock == env.RedisCluster:
 		c.joinCluster()
 	}
 	if top.Queue {
@@ -54,6 +59,9 @@ func (c *simulation) buildSite() error {
 	}
 	for _, s := range c.site.servers {
 		s.boot(false)
+	}
+	if c.scene != nil {
+		c.scene.replicate()
 	}
 	return nil
 }
@@ -112,15 +120,17 @@ func (c *simulation) roleChanged(n *node, promoted bool) {
 // world is what a process sees of the servers.
 func (c *simulation) world(p *vtime.Process) *env.Env {
 	e := &env.Env{}
-	switch c.o.Topology.Lock {
-	case env.Single, env.Independent3, env.Independent5:
+	switch lock := c.o.Topology.Lock; {
+	case lock == env.Single || lock == env.Independent3 || lock == env.Independent5:
 		for _, n := range c.site.redis {
 			e.Lock = append(e.Lock, c.endpoint(p, n.host))
 		}
-	case env.Sentinel:
+	case c.scene != nil && lock != env.NoLock:
+		e.Lock, e.Replicas = c.scene.group(p)
+	case lock == env.Sentinel:
 		e.Lock = []env.Redis{c.followed(p)}
 		e.Replicas = []env.Redis{c.replica(p, 0), c.replica(p, 1)}
-	case env.RedisCluster:
+	case lock == env.RedisCluster:
 		e.Lock = []env.Redis{c.slotted(p)}
 	}
 	if len(e.Lock) > 0 {

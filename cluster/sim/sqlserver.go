@@ -166,6 +166,13 @@ func (d *sqlServer) dropClients(of func(*vtime.Host) bool) int {
 	return len(victims)
 }
 
+// hangUp closes one client's connection.
+func (d *sqlServer) hangUp(of *vtime.Session) {
+	d.end(d.client(of))
+	of.Conn.Close(1)
+	d.wakeUp()
+}
+
 // encode writes an argument of a statement so that decode finds its type.
 func encode(arg any) (string, error) {
 	switch a := arg.(type) {

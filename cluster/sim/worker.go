@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/workload/env"
@@ -21,6 +22,7 @@ type worker struct {
 	program *vtime.Program // of its present life, or the last one
 	err     error          // that its program ended with
 	own     *own           // the user's program; nil: none
+	part                   // in a scene
 
 	mu   sync.Mutex // the guard looks from outside
 	open []opened   // invocations without completion, oldest first
@@ -32,7 +34,16 @@ type opened struct {
 	by *vtime.Task
 }
 
-var _ env.Wire = (*worker)(nil)
+var _ env.Patient = (*worker)(nil)
+
+// part is what a scene keeps of a worker.
+type part struct {
+	resting *vtime.Waiter // it waits for the next phase; nil: it is at work
+	moves   int           // steps that it has made
+	sales   int           // and sales that it has ended
+	asked   time.Duration // when it last asked for a lease
+	lease   lease
+}
 
 // home is the host of some workers, and their process.
 type home struct {
@@ -71,6 +82,7 @@ func (w *worker) launch(shared *local, database env.SQL) {
 	e.Worker, e.Hostname, e.PID, e.Life = w.number, h.host.Name, 1, h.starts-1
 	env.Unrecorded(e).Step = w.step
 	w.open, w.err, w.own = nil, nil, nil
+	w.resting, w.lease = nil, lease{}
 	if c.o.Own != nil {
 		var err error
 		if w.own, err = c.startOwn(w); err != nil {
@@ -113,6 +125,9 @@ func (w *worker) Emit(e histories.Event) {
 	}
 	s.Count()
 	w.follow(e)
+	if w.c.scene != nil {
+		w.c.scene.follows(w, e)
+	}
 	w.c.emit(e)
 }
 

@@ -51,6 +51,14 @@ type Wire interface {
 	Phase() Phase
 }
 
+// Patient is a Wire on which a worker can wait for a phase without looking at it
+// again and again.
+type Patient interface {
+	Wire
+	// Await returns when the phase has begun, or with ctx.Err().
+	Await(ctx context.Context, p Phase) error
+}
+
 // Worker is the program of one worker. spec is JSON from the run; e.Worker
 // is the worker's number. It returns when the phase is Done.
 type Worker func(ctx context.Context, spec []byte, e *Env, w Wire) error

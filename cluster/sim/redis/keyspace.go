@@ -188,6 +188,20 @@ func (k *Keyspace) Expire(now time.Time) [][]string {
 // yet among them.
 func (k *Keyspace) Len() int { return len(k.entries) }
 
+// Names are the keys, sorted, those that have expired but are not deleted yet
+// among them.
+func (k *Keyspace) Names() []string { return k.sortedKeys() }
+
+// Expiring reports whether some key has a TTL.
+func (k *Keyspace) Expiring() bool {
+	for _, e := range k.entries {
+		if e.expireAt != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 func (k *Keyspace) sortedKeys() []string {
 	keys := make([]string, 0, len(k.entries))
 	for key := range k.entries {

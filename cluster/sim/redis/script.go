@@ -14,8 +14,7 @@ import (
 // script is a Lua script that the server has seen.
 type script struct {
 	*compiled
-	sha      string
-	function *lua.LFunction // in this keyspace's vm; nil before the first run
+	sha string
 }
 
 // compiled is what all keyspaces share of a script: it never changes.
@@ -185,7 +184,7 @@ func (k *Keyspace) runScript(s *script, keys, argv []string, readOnlyCall bool) 
 		}
 	}
 	if k.vm == nil {
-		k.vm = newVM(k)
+		k.vm = borrowVM(k)
 	}
 	k.running = running{script: s, readOnly: readOnlyCall || s.noWrites}
 	reply := k.vm.run(s, keys, argv)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strconv"
 	"strings"
+	"sync"
 
 	lua "github.com/yuin/gopher-lua"
 )
@@ -18,8 +19,9 @@ type vm struct {
 	fuse    *fuse
 	args    []string // of redis.call, reused
 	frozen  map[*lua.LTable]bool
-	seed    uint64 // of math.random
-	at      string // where the last error was raised: "user_script:3"
+	known   map[*compiled]*lua.LFunction // scripts that it has run
+	seed    uint64                       // of math.random
+	at      string                       // where the last error was raised: "user_script:3"
 }
 
 // fuse is the context of all scripts. The interpreter asks it before each
@@ -54,11 +56,34 @@ func (f *fuse) Done() <-chan struct{} {
 // Err says why scripts are stopped.
 func (f *fuse) Err() error { return errEndless }
 
+// used are interpreters that nobody uses at present: one costs as much to make as
+// hundreds of scripts to run.
+var used sync.Pool
+
+// borrowVM answers an interpreter for a keyspace, as good as new.
+func borrowVM(k *Keyspace) *vm {
+	v, ok := used.Get().(*vm)
+	if !ok {
+		return newVM(k)
+	}
+	v.k, v.seed = k, initialSeed
+	return v
+}
+
+// Retire gives back what a keyspace has borrowed. It must not be used afterwards.
+func (k *Keyspace) Retire() {
+	if v := k.vm; v != nil && len(v.known) < cacheLimit {
+		k.vm, v.k = nil, nil
+		used.Put(v)
+	}
+}
+
 func newVM(k *Keyspace) *vm {
 	v := &vm{
 		k:      k,
 		fuse:   &fuse{Context: context.Background()},
 		frozen: map[*lua.LTable]bool{},
+		known:  map[*compiled]*lua.LFunction{},
 		seed:   initialSeed,
 	}
 	v.state = lua.NewState(lua.Options{
@@ -74,14 +99,16 @@ func newVM(k *Keyspace) *vm {
 
 // run calls a script and answers its reply.
 func (v *vm) run(s *script, keys, argv []string) any {
-	if s.function == nil {
-		s.function = v.state.NewFunctionFromProto(s.proto)
+	function := v.known[s.compiled]
+	if function == nil {
+		function = v.state.NewFunctionFromProto(s.proto)
+		v.known[s.compiled] = function
 	}
 	v.globals.RawSetString("KEYS", v.array(keys))
 	v.globals.RawSetString("ARGV", v.array(argv))
 	v.fuse.left = instructions
 	v.at = ""
-	v.state.Push(s.function)
+	v.state.Push(function)
 	if err := v.state.PCall(0, 1, nil); err != nil {
 		return v.failure(err, s)
 	}

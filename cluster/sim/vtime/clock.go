@@ -24,6 +24,7 @@ func (c *Clock) Now() time.Duration {
 // Wall is the wall clock of the host.
 func (c *Clock) Wall() time.Time {
 	c.Scheduler.Count()
+	c.Host.Looked = true
 	return c.Host.Wall.At(c.Scheduler.Now)
 }
 

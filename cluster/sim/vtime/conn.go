@@ -43,6 +43,10 @@ type Exchange struct {
 	Done  func(*Exchange) // called in the asking process; nil: task waits
 	Task  Waiter
 
+	Late       time.Duration // so much longer than usual the request is under way
+	Lost       bool          // the request never arrives
+	Unanswered bool          // the reply never arrives
+
 	there, back packet
 }
 
@@ -74,6 +78,22 @@ func (n *Network) Dial(from *Process, to *Host, done func(*Conn, error)) *Conn {
 	return c
 }
 
+// Join opens a connection at once; nil if a packet could not get there and back,
+// or nobody would accept it.
+func (n *Network) Join(from *Process, to *Host) *Conn {
+	up := to.Up && to.Process != nil && !to.Process.Dead
+	if !up || n.Link(from.Host, to).Cut || n.Link(to, from.Host).Cut {
+		return nil
+	}
+	c := &Conn{net: n}
+	c.End[0] = end{Host: from.Host, boots: from.Host.Boots, Process: from, Open: true, last: Never}
+	c.End[1] = end{Host: to, boots: to.Boots, Process: to.Process, Open: true, last: Never}
+	from.Conns = append(from.Conns, c)
+	to.Process.Conns = append(to.Process.Conns, c)
+	c.Session = &Session{Conn: c, Client: from.Host.Proxied || from.Host.Safe}
+	return c
+}
+
 // accept is what the kernel of the called host does: it accepts as long as
 // the process lives, even if it is paused.
 func (c *Conn) accept(done func(*Conn, error)) {
@@ -101,23 +121,38 @@ func (c *Conn) Send(to int, deliver func()) {
 func (c *Conn) Request(x *Exchange) {
 	x.c = c
 	c.Pending = append(c.Pending, x)
-	x.there = packet{c: c, to: 1, exchange: x}
-	c.net.send(&x.there)
+	x.there = packet{c: c, to: 1, exchange: x, late: x.Late}
+	if !x.Lost {
+		c.net.send(&x.there)
+	}
 }
 
 // answer sends the server's reply back.
 func (x *Exchange) answer(reply any) {
 	if x.c.End[1].Open {
 		x.Reply = reply
+		if w := x.c.net.Scheduler.Watcher; w != nil && x.Task.Task != nil {
+			w.Answers(x)
+		}
+		if x.Unanswered {
+			return
+		}
 		x.back = packet{c: x.c, to: 0, exchange: x}
 		x.c.net.send(&x.back)
 	}
 }
 
+// Session is what the server knows of who asks.
+func (x *Exchange) Session() *Session { return x.c.Session }
+
 // arrived: the request is at the server, or the reply back.
 func (x *Exchange) arrived(at int) {
 	if at == 1 {
-		x.c.End[1].Process.Serve.Serve(x.c.Session, x.Args, x.answer)
+		server := x.c.End[1].Process
+		server.Serve.Serve(x.c.Session, x.Args, x.answer)
+		if w := x.c.net.Scheduler.Watcher; w != nil && x.Task.Task != nil {
+			w.Served(x, server)
+		}
 	} else if i := slices.Index(x.c.Pending, x); i >= 0 {
 		x.c.Pending = slices.Delete(x.c.Pending, i, i+1)
 		x.End(nil)

@@ -12,6 +12,22 @@ type Network struct {
 	Rand      *rand.Rand
 	Hosts     []*Host
 	Links     [][]*link // by index of sender and receiver
+	// Still: nothing is left to chance. Every packet takes BaseLatency, no
+	// connection is given up after a cut, and servers do no housekeeping.
+	Still bool
+}
+
+// Watcher is told of each step of a scene at which something could happen.
+type Watcher interface {
+	// GoesOn is called by a task of a worker's program that has waited and goes on.
+	// It may park the task.
+	GoesOn(t *Task)
+	// Sends is called by a task that is about to send a request. It may park the task.
+	Sends(x *Exchange, to *Host)
+	// Answers is called when a server is about to send a reply; Served, when it has
+	// done what a request asks for, be it that the request waits now.
+	Answers(x *Exchange)
+	Served(x *Exchange, server *Process)
 }
 
 // Host is a machine: it has a wall clock, and a process as long as one lives.
@@ -22,6 +38,7 @@ type Host struct {
 	Boots   int  // how often it has come up: a reboot forgets connections
 	Process *Process
 	Wall    Wall
+	Looked  bool // a program has looked at its wall clock
 	Safe    bool // no fault touches its links: the director's
 	// Proxied: its links run through something that drops what it drops for
 	// good (the clients' side of a real cluster is cut in their dialer).
@@ -46,9 +63,10 @@ type packet struct {
 	// What happens in the receiving process: an exchange goes on, or a call.
 	exchange *Exchange
 	deliver  func()
-	kernel   func() // called on the receiving machine, whether a process lives or not
-	tries    int    // of a kernel that gets no answer
-	closing  bool   // the sender says goodbye (FIN) or never knew you (RST)
+	kernel   func()        // called on the receiving machine, whether a process lives or not
+	tries    int           // of a kernel that gets no answer
+	closing  bool          // the sender says goodbye (FIN) or never knew you (RST)
+	late     time.Duration // so much longer than usual it is under way
 }
 
 // Latency of a local network, one way. Each link has its own base.
@@ -92,12 +110,18 @@ func (n *Network) Add(name string) *Host {
 }
 
 func (n *Network) newLink() *link {
+	if n.Still {
+		return &link{base: BaseLatency}
+	}
 	return &link{base: BaseLatency + time.Duration(n.Rand.Int64N(int64(baseSpread)))}
 }
 
 func (n *Network) Link(from, to *Host) *link { return n.Links[from.index][to.index] }
 
 func (n *Network) latency(l *link) time.Duration {
+	if n.Still {
+		return l.base
+	}
 	return l.base + time.Duration(n.Rand.Int64N(int64(jitter)))
 }
 
@@ -134,7 +158,7 @@ func (n *Network) transmit(l *link, p *packet, from time.Duration) {
 		}
 		wait, step = wait+step, min(2*step, MaxBackoff)
 	}
-	at := max(from+wait+n.latency(l), sender.last)
+	at := max(from+wait+p.late+n.latency(l), sender.last)
 	sender.last = at
 	n.Scheduler.push(event{at: at, packet: p, idle: n.Scheduler.idle})
 }
@@ -199,7 +223,7 @@ func (n *Network) Mend(l *link) {
 	for _, p := range held {
 		if !decided[p.c] {
 			decided[p.c] = true
-			if n.Rand.Float64() >= survives {
+			if !n.Still && n.Rand.Float64() >= survives {
 				p.c.GiveUp()
 			}
 		}

@@ -37,6 +37,8 @@ type Scheduler struct {
 	instant int // events since time last passed
 	err     error
 
+	Watcher Watcher // of a scene; nil: none
+
 	// For the guard, which looks from another goroutine.
 	Progress atomic.Uint64
 	Running  atomic.Pointer[Task]
@@ -246,7 +248,17 @@ func (s *Scheduler) Wait(ctx context.Context, until time.Duration) wakeup {
 	if ctx.Err() != nil {
 		return Cancelled
 	}
-	return t.park(ctx, until)
+	why := t.park(ctx, until)
+	if s.Watcher != nil && t.Program != nil {
+		s.Watcher.GoesOn(t)
+	}
+	return why
+}
+
+// Hold parks the current task until something wakes it, or until the moment
+// until. It is no step of the task, as far as a Watcher is concerned.
+func (s *Scheduler) Hold(until time.Duration) {
+	s.MustRun().park(context.Background(), until)
 }
 
 // GiveWay lets everybody else go on who is to go on now.
