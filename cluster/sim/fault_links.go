@@ -81,10 +81,8 @@ func (b backend) HealAll(ctx context.Context) (string, error) {
 // healAll opens links, sets clocks right, lets what is periodic go on and forgets
 // about steps. What was killed or paused stays so.
 func (c *simulation) healAll() {
-	for _, row := range c.net.Links {
-		for _, l := range row {
-			c.net.Mend(l)
-		}
+	for _, p := range c.hurtPaths() {
+		c.net.Mend(c.net.Link(p[0], p[1]))
 	}
 	for _, host := range c.net.Hosts {
 		host.Wall.Right()
@@ -97,13 +95,7 @@ func (c *simulation) healAll() {
 
 // hurtPaths are those that are cut or lose packets.
 func (c *simulation) hurtPaths() (hurt []path) {
-	for _, from := range c.net.Hosts {
-		for _, to := range c.net.Hosts {
-			if l := c.net.Link(from, to); l.Cut || l.Loss > 0 {
-				hurt = append(hurt, path{from, to})
-			}
-		}
-	}
+	c.net.Hurt(func(from, to *vtime.Host) { hurt = append(hurt, path{from, to}) })
 	return hurt
 }
 

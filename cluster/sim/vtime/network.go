@@ -11,7 +11,8 @@ type Network struct {
 	Scheduler *Scheduler
 	Rand      *rand.Rand
 	Hosts     []*Host
-	Links     [][]*link // by index of sender and receiver
+	links     [][]*link  // by index of sender and receiver; nil, or beyond the end: not used yet
+	spread    [][]uint32 // by the later host of a pair: what the base of its links exceeds BaseLatency by (ns), to it and then from it
 	// Still: nothing is left to chance. Every packet takes BaseLatency, no
 	// connection is given up after a cut, and servers do no housekeeping.
 	Still bool
@@ -94,29 +95,50 @@ func NewNetwork(s *Scheduler, r *rand.Rand) *Network {
 	return &Network{Scheduler: s, Rand: r}
 }
 
-// Add brings a host up.
+// Add brings a host up. How slow its links are is drawn now, so that a seed decides
+// it whichever are used; they exist from their first use on, since most pairs of
+// thousands of workers never talk.
 func (n *Network) Add(name string) *Host {
 	h := &Host{Name: name, index: len(n.Hosts), Up: true, Boots: 1}
 	n.Hosts = append(n.Hosts, h)
-	for i := range n.Links {
-		n.Links[i] = append(n.Links[i], n.newLink())
+	spread := make([]uint32, 2*h.index+1)
+	for i := 0; i < len(spread) && !n.Still; i++ {
+		spread[i] = uint32(n.Rand.Int64N(int64(baseSpread)))
 	}
-	row := make([]*link, len(n.Hosts))
-	for i := range row {
-		row[i] = n.newLink()
-	}
-	n.Links = append(n.Links, row)
+	n.spread, n.links = append(n.spread, spread), append(n.links, nil)
 	return h
 }
 
-func (n *Network) newLink() *link {
-	if n.Still {
-		return &link{base: BaseLatency}
+// Link is the one from a host to another.
+func (n *Network) Link(from, to *Host) *link {
+	row := n.links[from.index]
+	if missing := to.index + 1 - len(row); missing > 0 {
+		row = append(row, make([]*link, missing)...)
+		n.links[from.index] = row
 	}
-	return &link{base: BaseLatency + time.Duration(n.Rand.Int64N(int64(baseSpread)))}
+	if row[to.index] == nil {
+		row[to.index] = &link{base: n.base(from.index, to.index)}
+	}
+	return row[to.index]
 }
 
-func (n *Network) Link(from, to *Host) *link { return n.Links[from.index][to.index] }
+func (n *Network) base(from, to int) time.Duration {
+	if from < to {
+		return BaseLatency + time.Duration(n.spread[to][from])
+	}
+	return BaseLatency + time.Duration(n.spread[from][from+to])
+}
+
+// Hurt calls f for each link that is cut or loses packets.
+func (n *Network) Hurt(f func(from, to *Host)) {
+	for i, row := range n.links {
+		for j, l := range row {
+			if l != nil && (l.Cut || l.Loss > 0) {
+				f(n.Hosts[i], n.Hosts[j])
+			}
+		}
+	}
+}
 
 func (n *Network) latency(l *link) time.Duration {
 	if n.Still {
