@@ -27,6 +27,7 @@ import (
 type Options struct {
 	Topology env.Topology
 	Seed     uint64
+	Turns    Turns      // of its random numbers; virtual time only
 	Program  env.Worker // of every worker (sim); docker starts `lockcheck worker`, which runs the same
 	Spec     []byte     // JSON, for Program
 	Own      *Own       // the user's own program, one beside each worker; nil: none

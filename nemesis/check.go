@@ -85,6 +85,21 @@ func (p Params) known(name string, caught bool) error {
 	return nil
 }
 
+// Turned is the schedule up to the moment at, and from then on the other one: as many
+// episodes as have begun by then are replaced.
+func (s Schedule) Turned(at time.Duration, other Schedule) Schedule {
+	begun := 0
+	for begun < len(s.Episodes) && s.Episodes[begun].At < at {
+		begun++
+	}
+	later := slices.Clone(other.Episodes[min(begun, len(other.Episodes)):])
+	for i := range later {
+		later[i].At = max(later[i].At, at)
+	}
+	s.Episodes = slices.Concat(s.Episodes[:begun], later)
+	return s
+}
+
 // Within is the schedule without what a run with fewer workers and a shorter
 // time does not play.
 func (s Schedule) Within(limit time.Duration, workers int) Schedule {

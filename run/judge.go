@@ -32,12 +32,13 @@ type Judged struct {
 }
 
 // Run records one run of a plan in memory and judges it. An error means that
-// lockcheck or its environment broke; the Judged then has what there is.
-func Run(ctx context.Context, provider cluster.Provider, p Plan, o checker.Options) (*Judged, error) {
+// lockcheck or its environment broke; the Judged then has what there is. watch sees each
+// event as it is recorded.
+func Run(ctx context.Context, provider cluster.Provider, p Plan, o checker.Options, watch ...func(histories.Event)) (*Judged, error) {
 	var out bytes.Buffer
 	j := &Judged{Plan: p, Started: time.Now()}
 	var err error
-	j.Result, err = Record(ctx, provider, p, &out)
+	j.Result, err = Record(ctx, provider, p, &out, watch...)
 	j.Took, j.Recorded = time.Since(j.Started), out.Bytes()
 	if err != nil {
 		return j, err

@@ -42,6 +42,7 @@ type Plan struct {
 	Nemesis   string            // "": none
 	Variant   string            // of the nemesis; empty: all in turn
 	Schedule  *nemesis.Schedule // nil: made from the seed
+	Turns     cluster.Turns     // of the random numbers; virtual time only
 	TimeLimit time.Duration     // of the phase with faults; 0: the Spec's
 	Interval  time.Duration     // between faults; 0: the scene's, or else the nemesis' default
 	DownAfter time.Duration     // of Sentinel; 0: the nemesis', or else the cluster's default
@@ -88,7 +89,7 @@ func Record(ctx context.Context, provider cluster.Provider, p Plan, out io.Write
 		return r.result, fmt.Errorf("spec: %w", err)
 	}
 	r.cluster, err = provider.Cell(ctx, cluster.Options{
-		Topology: p.Spec.Topology(), Seed: p.Spec.Seed, Program: p.Spec.Of.Program, Spec: spec,
+		Topology: p.Spec.Topology(), Seed: p.Spec.Seed, Turns: p.Turns, Program: p.Spec.Of.Program, Spec: spec,
 		Workers: p.Spec.Workers, PerHost: p.Spec.PerHost, Emit: r.emit, DownAfter: p.DownAfter, Own: p.own(),
 	})
 	if err != nil {
@@ -154,7 +155,16 @@ func (r *run) schedule() (nemesis.Schedule, error) {
 	if r.Schedule != nil {
 		return *r.Schedule, nil
 	}
-	return nemesis.Plan(r.Nemesis, r.params())
+	s, err := nemesis.Plan(r.Nemesis, r.params())
+	for _, turn := range r.Turns {
+		var other nemesis.Schedule
+		p := r.params()
+		p.Rand = rand.New(rand.NewPCG(turn.Seed, nemesisStream))
+		if other, err = nemesis.Plan(r.Nemesis, p); err == nil {
+			s = s.Turned(turn.At, other)
+		}
+	}
+	return s, err
 }
 
 // CheckSchedule finds what of a plan's schedule the run could not play, or not

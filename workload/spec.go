@@ -127,16 +127,16 @@ func (d Design) Resolve(s Spec) (Resolved, error) {
 	}
 	defaults := d.Defaults
 	if s.Workload == FlashSale {
-		s = s.or(flashSale)
+		s = s.Or(flashSale)
 		defaults.Customers = 0 // every worker is a customer of its own
 	}
 	if s.Scene == Contended {
-		s = s.or(contended)
+		s = s.Or(contended)
 	}
 	if c := int64(defaults.Customers); c > 0 && s.Stock > c { // a larger batch wants more customers
 		defaults.Customers = int(min(2*s.Stock, mostOf["customers"]))
 	}
-	s = s.or(defaults).or(standard)
+	s = s.Or(defaults).Or(standard)
 	if s.Renew == 0 {
 		s.Renew = s.TTL / 3
 	}
@@ -152,8 +152,8 @@ func (d Design) Resolve(s Spec) (Resolved, error) {
 	return Resolved{Spec: s, Of: d}, nil
 }
 
-// or is s with its zero fields taken from d.
-func (s Spec) or(d Spec) Spec {
+// Or is s with its zero fields taken from d.
+func (s Spec) Or(d Spec) Spec {
 	fill(&s.Workload, d.Workload)
 	fill(&s.Scene, d.Scene)
 	fill(&s.Workers, d.Workers)

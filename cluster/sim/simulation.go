@@ -62,7 +62,12 @@ const (
 )
 
 func (c *simulation) stream(which, n uint64) *rand.Rand {
-	return rand.New(rand.NewPCG(c.o.Seed, which<<56|n))
+	stream := which<<56 | n
+	pcg := rand.NewPCG(c.o.Seed, stream)
+	if len(c.o.Turns) == 0 {
+		return rand.New(pcg)
+	}
+	return rand.New(&turning{pcg, stream, func() time.Duration { return c.s.Now }, c.o.Turns})
 }
 
 // awaitEvery is how often a condition is looked at between events.

@@ -276,7 +276,7 @@ func (f *runFlags) plan(c tableCell, n int) run.Plan {
 	spec := c.spec
 	spec.Seed = f.seed + uint64(n)
 	return run.Plan{
-		Spec: spec, Nemesis: c.nemesis, Variant: f.variant, Schedule: c.schedule, TimeLimit: f.timeLimit,
+		Spec: spec, Nemesis: c.nemesis, Variant: f.variant, Schedule: c.schedule, Turns: f.turns, TimeLimit: f.timeLimit,
 		Interval: f.interval, DownAfter: f.downAfter, Version: version(), Settings: f.settingsOf(c.design),
 	}
 }

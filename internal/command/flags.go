@@ -26,6 +26,7 @@ type runFlags struct {
 	cluster   string
 	variant   string
 	schedule  string
+	turns     cluster.Turns
 	image     string
 	store     string
 	format    string
@@ -53,6 +54,7 @@ func newRunFlags(a *app, verb string) *runFlags {
 	s.StringVar(&f.nemesis, "nemesis", "failover", "nemeses; with commas each in turn, with + together in one run; also all (each in turn), mixed (all in one run)")
 	s.StringVar(&f.variant, "variant", "", "the only variant of the nemesis to play (lockcheck list NEMESIS names them)")
 	s.StringVar(&f.schedule, "schedule", "", "file with a fault schedule to replay")
+	s.Var((*turnsFlag)(&f.turns), "turns", "sim: from these moments on take the random numbers of other seeds, such as 2.5s:77,3s:12: how a guided search names the runs that it finds")
 	s.DurationVar(&f.timeLimit, "time-limit", 30*time.Second, "duration of the faults in a run")
 	s.DurationVar(&f.interval, "interval", 0, fmt.Sprintf("time between two faults (default %v; contended scene 5s)", nemesis.DefaultInterval))
 	s.Uint64Var(&f.seed, "seed", 0, "seed of everything random (default: a new one, printed first)")
@@ -177,6 +179,8 @@ func (f *runFlags) check() error {
 	switch {
 	case f.expect != "" && f.expect != "claims":
 		return usagef("--expect=%s: the only thing to expect is claims", f.expect)
+	case len(f.turns) > 0 && !f.driver.Virtual:
+		return usagef("--turns needs the simulated cluster")
 	case f.image != "" && !f.driver.Images:
 		return usagef("--image needs --cluster=docker")
 	case f.schedule != "" && f.set.Changed("nemesis"):
@@ -243,6 +247,19 @@ func (f leaseFlag) String() string {
 	}
 	return f.spec.TTL.String()
 }
+
+// turnsFlag is the flag --turns.
+type turnsFlag cluster.Turns
+
+var _ pflag.Value = (*turnsFlag)(nil)
+
+func (f *turnsFlag) Set(text string) (err error) {
+	turns, err := cluster.ReadTurns(text)
+	*f = turnsFlag(turns)
+	return err
+}
+func (f *turnsFlag) Type() string   { return "turns" }
+func (f *turnsFlag) String() string { return cluster.Turns(*f).String() }
 
 // zero reports whether a flag is a number or a duration of 0.
 func zero(flag *pflag.Flag) bool {
