@@ -57,6 +57,13 @@ func TestCausesAreToldWhereTheHistoryHasThem(t *testing.T) {
 			DoubleHold, CauseUnknown, ""},
 		"the holder's connection was cut, and a janitor may have deleted the lock": {twoHold(tell(histories.LockSpec{})).op(2, "break", "info", 20, 22, token("a")).mark(histories.Nemesis, "kill", 50, targeting("redis-1"), fault(histories.Fault{F: "kill", To: []string{"worker-0"}, Mode: "connection"})),
 			DoubleHold, CauseUnknown, ""},
+		"the holder's connection was cut, and a janitor found nothing": {twoHold(tell(histories.LockSpec{})).op(2, "break", "fail", 20, 22, token("a"), failed("gone")).mark(histories.Nemesis, "kill", 50, targeting("redis-1"), fault(histories.Fault{F: "kill", To: []string{"worker-0"}, Mode: "connection"})),
+			DoubleHold, ConnectionGone, ""},
+		"the holder's connection was cut, and a janitor came too late": {twoHold(tell(histories.LockSpec{})).op(2, "break", "ok", 500, 522, token("a")).mark(histories.Nemesis, "kill", 50, targeting("redis-1"), fault(histories.Fault{F: "kill", To: []string{"worker-0"}, Mode: "connection"})),
+			DoubleHold, ConnectionGone, ""},
+		"it renewed before it died": {tell(histories.LockSpec{TTL: 1000e6, Grace: 500e6}).op(0, "acquire", "ok", 0, 2).op(0, "extend", "ok", 500, 502).mark(histories.Nemesis, "kill", 600, targeting("worker-0")).
+			op(1, "acquire", "fail", 2700, 2702, failed("busy")).op(1, "acquire", "fail", 3700, 3702, failed("busy")).op(1, "acquire", "fail", 4800, 4802, failed("busy")),
+			StuckLock, NeverReleased, "was killed at 0.600 s while it held the lock"},
 		"nothing happened":                           {twoHold(tell(open)), DoubleHold, CauseUnknown, "the lease of worker 0 had 9.59 s to go: the service granted it twice, or a third party deleted it"},
 		"nothing happened to a lock without a lease": {twoHold(tell(histories.LockSpec{})), DoubleHold, CauseUnknown, "it cannot end by itself"},
 		"a grant that never was one": {tell(open).op(0, "acquire", "ok", 0, 4, token("a")).op(1, "acquire", "ok", 400, 406, token("b")).

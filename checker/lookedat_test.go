@@ -29,6 +29,12 @@ func TestWhatIsNotThereIsNotLookedAt(t *testing.T) {
 		"a lock that was refused": {
 			tell(withLease).op(0, "acquire", "fail", 0, 2, failed("busy")),
 			Unknown, NotLooked, NotLooked, Unknown, Deadlock, "no lock was granted"},
+		"a lock in doubt that is given back": {
+			tell(withLease).op(0, "acquire", "info", 0, 2, token("a")).op(0, "release", "ok", 5, 6, token("a")),
+			Valid, NotLooked, NotLooked, Valid, Deadlock, "no lock was granted"},
+		"a stock that is only read": {
+			tell(none).op(0, "read", "ok", 0, 2),
+			NotLooked, NotLooked, Valid, Valid, Oversell, "no sale was recorded"},
 		"a lock that is given back and was not taken": {
 			tell(withLease).op(0, "release", "ok", 0, 2),
 			Invalid, NotLooked, NotLooked, Invalid, StuckLock, "no lock was granted or refused"},

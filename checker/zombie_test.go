@@ -84,6 +84,14 @@ func TestZombieTimeByFault(t *testing.T) {
 	}
 }
 
+// Of stretches of one length the first is named.
+func TestTheLongestZombieTime(t *testing.T) {
+	s := tell(histories.LockSpec{TTL: 5000e6}).busy(1, 0).busy(1, 12).op(0, "acquire", "ok", 20, 22, token("a")).op(0, "release", "ok", 23, 24, token("a")).busy(1, 100).busy(1, 112)
+	if z := s.check().Zombie; z == nil || z.Longest != 10*ms || z.Total != 20*ms || z.From != 2*ms {
+		t.Errorf("%+v, want 10 ms of 20 ms, from 2 ms", z)
+	}
+}
+
 // An option takes the place of the header's bound, and nothing is judged without
 // one.
 func TestBoundsOfTheCaller(t *testing.T) {

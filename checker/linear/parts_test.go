@@ -1,0 +1,96 @@
+package linear
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// Parts of the checks whose edges an answer seldom shows.
+
+// What one worker does at one instant is in the order of lines; what two do, in any.
+func TestAskedBefore(t *testing.T) {
+	rel := &histories.Op{Process: 1, Call: 2, Return: 5, CallLine: 10}
+	for name, c := range map[string]struct {
+		acq  histories.Op
+		want bool
+	}{
+		"asked before it was answered":                 {histories.Op{Process: 1, Call: 4, CallLine: 20}, true},
+		"as it was answered, further down in the file": {histories.Op{Process: 1, Call: 5, CallLine: 20}, false},
+		"as it was answered, further up":               {histories.Op{Process: 1, Call: 5, CallLine: 3}, true},
+		"by another as it was answered, further down":  {histories.Op{Process: 0, Call: 5, CallLine: 20}, true},
+		"asked after it was answered":                  {histories.Op{Process: 1, Call: 6, CallLine: 3}, false},
+		"asked by another after it was answered":       {histories.Op{Process: 0, Call: 6, CallLine: 3}, false},
+	} {
+		if got := askedBefore(&c.acq, rel); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+}
+
+func TestWithin(t *testing.T) {
+	at := func(lo, hi int64, acqLine, relLine int) *lockNeed {
+		return &lockNeed{lo: lo, hi: hi, acq: &histories.Op{CallLine: acqLine}, rel: &histories.Op{CallLine: relLine}}
+	}
+	span := at(10, 20, 1, 9)
+	span.span = true
+	for name, c := range map[string]struct {
+		n    *lockNeed
+		want bool
+	}{
+		"inside":                                  {at(11, 19, 2, 3), true},
+		"from its first instant, further down":    {at(10, 19, 2, 3), true},
+		"to its last instant, before its release": {at(11, 20, 2, 3), true},
+		"to its last instant, after its release":  {at(11, 20, 2, 10), false},
+		"beyond its end, whatever the lines say":  {at(11, 21, 2, 3), false},
+		"from before it":                          {at(9, 19, 0, 3), false},
+	} {
+		if got := c.n.within(span); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+	open := at(10, 20, 1, 9)
+	open.span, open.rel = true, nil
+	if at(11, 20, 2, 3).within(open) {
+		t.Error("an instant is before the release of a span that has none")
+	}
+}
+
+func TestMeterCountsStates(t *testing.T) {
+	w := lockWorld{live: "abc", lapsed: "de", aged: "f"}
+	if size, pairs := weigh(w); size != 70 || pairs != 0 {
+		t.Errorf("a state of six grants weighs %d with %d pairs, want 70 and none", size, pairs)
+	}
+	if size, pairs := weigh([]any{w, w, w}); size != 210 || pairs != 9 {
+		t.Errorf("three states weigh %d with %d pairs, want 210 and 9", size, pairs)
+	}
+	m := &meter{mostSteps: 1000, mostBytes: 140}
+	for i, want := range []bool{true, true, false} {
+		if got := m.room(w); got != want {
+			t.Errorf("state %d of 70 bytes, at most 140: room %t, want %t", i+1, got, want)
+		}
+	}
+	if m.once != 210 || m.states != 3 {
+		t.Errorf("%d bytes in %d states, want 210 in 3", m.once, m.states)
+	}
+}
+
+// Where very many operations are named, the last of them are looked at.
+func TestEvidenceIsLookedForAmongTheLast(t *testing.T) {
+	var ops []*histories.Op
+	c := &Contradiction{}
+	n := int64(maxEvidence + 10)
+	for i := range n {
+		op := &histories.Op{ID: i + 1, Process: histories.Process(i), F: histories.Sell, Outcome: histories.OK, Qty: 1, Call: 10 * i, Return: 10*i + 5, Left: histories.N(2*n - i)}
+		if i == n-1 {
+			op.Left = ops[i-1].Left // one unit twice
+		}
+		ops = append(ops, op)
+		c.Ops = append(c.Ops, op.ID)
+	}
+	c.To = 10 * n
+	if got := smallestStock(ops, 2*n+1, c); !slices.Equal(got, []int64{n - 1, n}) {
+		t.Errorf("evidence %v, want %v", got, []int64{n - 1, n})
+	}
+}

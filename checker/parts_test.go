@@ -1,0 +1,119 @@
+package checker
+
+import (
+	"math"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lockcheck/lockcheck/histories"
+)
+
+// Parts of rules whose edges a verdict seldom shows.
+
+func TestOnlyReleasesThatSaidOkRelease(t *testing.T) {
+	h := tell(histories.LockSpec{}).op(0, "acquire", "ok", 0, 2, token("a")).op(0, "release", "ok", 5, 6, token("a")).
+		op(0, "acquire", "ok", 10, 12, token("b")).op(0, "release", "fail", 15, 16, token("b"), failed("could not connect")).history()
+	r := prepare(h, Options{}.withDefaults())
+	s := stuckSearch{run: r, k: r.keys[0]}
+	if diff := cmp.Diff(map[owner]int64{{0, "a"}: 5 * ms}, s.releasedTokens(), cmp.AllowUnexported(owner{})); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestSalesOfOneUnitAreSales(t *testing.T) {
+	twins := func(f string) []*histories.Op {
+		return []*histories.Op{
+			{ID: 1, F: f, Outcome: histories.OK, Qty: 1, Left: histories.N(4), Return: 10},
+			{ID: 2, F: f, Outcome: histories.OK, Qty: 1, Left: histories.N(4), Return: 20},
+		}
+	}
+	if later, first := sameUnits(twins(histories.Sell)); len(later) != 1 || later[0].ID != 2 || first.ID != 1 {
+		t.Errorf("two sells that left the same: %v after %v", later, first)
+	}
+	if later, _ := sameUnits(twins(histories.Read)); len(later) != 0 {
+		t.Errorf("two reads sold a unit: %v", later)
+	}
+}
+
+func TestPromotionsDuringAViolation(t *testing.T) {
+	r := prepare(tell(withLease).op(0, "acquire", "ok", 0, 2).mark(histories.Nemesis, histories.Promoted, 100, targeting("redis-2")).history(), Options{}.withDefaults())
+	for _, c := range []struct {
+		from, to int64
+		want     int
+	}{{0, 99, 0}, {0, 100, 1}, {100, 200, 1}, {101, 200, 0}} {
+		if got := r.during(c.from*ms, c.to*ms); len(got) != c.want {
+			t.Errorf("from %d to %d: marks %v, want %d", c.from, c.to, got, c.want)
+		}
+	}
+}
+
+func TestSplitsWorkers(t *testing.T) {
+	cut := func(from ...string) *fault {
+		return &fault{event: &histories.Event{Fault: &histories.Fault{F: histories.Partition, From: from, To: []string{"redis-1"}}}}
+	}
+	for _, c := range []struct {
+		f    *fault
+		want bool
+	}{
+		{cut("worker-1"), true},
+		{cut("workers"), false},
+		{cut("redis-2"), false},
+		{cut("redis-2", "half-workers"), true},
+		{&fault{event: &histories.Event{Targets: []string{"worker-1"}}}, true},
+		{&fault{event: &histories.Event{Targets: []string{"redis-1"}}}, false},
+	} {
+		if got := splitsWorkers(c.f); got != c.want {
+			t.Errorf("%+v: %t, want %t", c.f.event, got, c.want)
+		}
+	}
+}
+
+func TestRivalsAreThoseThatWereOpenAtOneTime(t *testing.T) {
+	sell := func(id, call, ret int64) promise {
+		return promise{op: &histories.Op{ID: id, Call: call, Return: ret}, at: ret}
+	}
+	past := sell(1, 10, 20)
+	for name, c := range map[string]struct {
+		other promise
+		want  int64
+	}{
+		"open at one time":                       {sell(2, 19, 30), 2},
+		"called as the one was answered":         {sell(2, 20, 30), 0},
+		"answered as the one was called":         {sell(2, 5, 10), 2}, // the one before it
+		"answered before it":                     {sell(2, 5, 9), 2},
+		"accepted after it, at no time together": {sell(2, 21, 30), 0},
+	} {
+		var got int64
+		if op := rivalOf(past, []promise{past, c.other}); op != nil {
+			got = op.ID
+		}
+		if got != c.want {
+			t.Errorf("%s: op %d, want %d", name, got, c.want)
+		}
+	}
+	// One that was open at the time goes before one that came before.
+	if op := rivalOf(past, []promise{sell(3, 15, 25), past, sell(2, 5, 10)}); op == nil || op.ID != 3 {
+		t.Errorf("the rival is %v, want op 3", op)
+	}
+}
+
+func TestMayBreak(t *testing.T) {
+	named := func(token string) *histories.Op { return &histories.Op{Token: token} }
+	for _, c := range []struct {
+		what, acquire string
+		want          bool
+	}{{"", "a", true}, {"a", "", true}, {"a", "a", true}, {"a", "b", false}, {"a", "a#7", true}, {"a#7", "a", false}} {
+		if got := mayBreak(named(c.what), named(c.acquire)); got != c.want {
+			t.Errorf("a break of %q finds the lock of %q: %t, want %t", c.what, c.acquire, got, c.want)
+		}
+	}
+}
+
+func TestCountsOfOrdersDoNotOverflow(t *testing.T) {
+	for n, want := range map[int32]int32{0: 1, math.MaxInt32 - 1: math.MaxInt32, math.MaxInt32: math.MaxInt32} {
+		if got := bump(n); got != want {
+			t.Errorf("after %d comes %d, want %d", n, got, want)
+		}
+	}
+}
