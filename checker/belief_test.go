@@ -109,6 +109,10 @@ func TestBeliefsEndWithTheFirstOfWhatEndsThem(t *testing.T) {
 			tell(histories.LockSpec{}).op(0, "acquire", "ok", 0, 2).op(0, "release", "fail", 10, 12),
 			[]string{"1: 2-10"},
 		},
+		"a release with a token, of a hold without one, beside an acquire in doubt": {
+			tell(histories.LockSpec{}).op(0, "acquire", "info", 0, 2).op(0, "acquire", "ok", 5, 6).op(0, "release", "ok", 10, 11, token("x")),
+			[]string{"2: 6-10"},
+		},
 		"an unknown acquire is no hold": {
 			tell(histories.LockSpec{}).op(0, "acquire", "info", 0, 50).op(0, "release", "ok", 60, 61),
 			nil,

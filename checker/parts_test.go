@@ -117,3 +117,78 @@ func TestCountsOfOrdersDoNotOverflow(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatAnAuditMayHaveSeen(t *testing.T) {
+	k := &keyed{stock: []*histories.Op{{ID: 1, Call: 9}, {ID: 2, Call: 10}, {ID: 3, Call: 11}}, books: &books{audited: 10}}
+	if got := k.untilAudit(); len(got) != 2 {
+		t.Errorf("an audit at 10 may have seen %d of the operations called at 9, 10 and 11, want 2", len(got))
+	}
+}
+
+func TestABeliefHasTheTokensOfItsGrants(t *testing.T) {
+	x := belief{hold: hold{acquire: &histories.Op{Token: "a"}}}
+	for n := range 2 * fewInner {
+		x.enter(&histories.Op{Token: string(rune('b' + n))})
+		for token, want := range map[string]bool{"a": true, "b": true, string(rune('b' + n)): true, "z": false} {
+			if got := x.has(token); got != want {
+				t.Fatalf("with %d grants inside it has %q: %t", n+1, token, got)
+			}
+		}
+	}
+}
+
+// Of holds that end together the first one seen is named.
+func TestLeaders(t *testing.T) {
+	ends := func(p histories.Process, to int64) *hold {
+		return &hold{acquire: &histories.Op{Process: p}, to: to}
+	}
+	a, b, c := ends(0, 10), ends(1, 10), ends(2, 11)
+	var l leaders
+	l.see(a)
+	l.see(b)
+	if got := l.other(3); got != a {
+		t.Errorf("of two that end at 10, that of worker %d", got.worker())
+	}
+	l.see(c)
+	if got := l.other(3); got != c {
+		t.Errorf("that of worker %d goes before the one that ends last", got.worker())
+	}
+	if got := l.other(2); got != a {
+		t.Errorf("for worker 2, that of worker %d", got.worker())
+	}
+}
+
+func TestNumbersBeyondWhatIsJudged(t *testing.T) {
+	for name, c := range map[string]struct {
+		op   histories.Op
+		want bool
+	}{
+		"a quantity":        {histories.Op{Qty: maxJudged}, false},
+		"a larger one":      {histories.Op{Qty: maxJudged + 1}, true},
+		"a stock":           {histories.Op{Value: histories.N(maxJudged), Left: histories.N(-maxJudged)}, false},
+		"a larger one left": {histories.Op{Left: histories.N(maxJudged + 1)}, true},
+		"far below zero":    {histories.Op{Seen: histories.N(-maxJudged - 1)}, true},
+	} {
+		if got := tooLarge([]*histories.Op{&c.op}, 0); got != c.want {
+			t.Errorf("%s: too large %t, want %t", name, got, c.want)
+		}
+	}
+	if tooLarge(nil, maxJudged) || !tooLarge(nil, maxJudged+1) {
+		t.Error("the stock at the beginning is bounded elsewhere")
+	}
+}
+
+// What one worker did within a nanosecond is in order, however much it is; where
+// two did, nobody knows.
+func TestGoOn(t *testing.T) {
+	op := func(p histories.Process, call, ret int64, line int) *histories.Op {
+		return &histories.Op{Process: p, Call: call, Return: ret, CallLine: line, ReturnLine: line + 1}
+	}
+	mine := []*histories.Op{op(0, 0, 10, 1), op(0, 10, 10, 3), op(0, 10, 20, 5)}
+	if diff := cmp.Diff(map[pair]int{{0, 1}: 1, {1, 2}: 2}, goOn(mine), cmp.AllowUnexported(pair{})); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+	if got := goOn(append(mine, op(1, 0, 10, 7), op(1, 10, 20, 9))); len(got) != 0 {
+		t.Errorf("of two workers: %v", got)
+	}
+}
