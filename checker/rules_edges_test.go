@@ -45,7 +45,7 @@ func TestRulesAtTheEdgesOfTime(t *testing.T) {
 			busyAt(busyAt(busyAt(busyAt(dies(), 1, 500), 2, 501), 1, 2490), 2, 2491).op(1, "acquire", "ok", 2500, 2502, token("b")).op(1, "release", "ok", 2510, 2511, token("b")), valid},
 		"stuck-lock: two answers that go on for the bound are too few": {
 			busyAt(busyAt(dies(), 1, 100).op(2, "acquire", "fail", 2200, 2201, failed("could not connect")), 1, 2300).op(1, "acquire", "ok", 2400, 2402, token("b")).op(1, "release", "ok", 2410, 2411, token("b")), valid},
-		"stuck-lock: a server is away, busy before the bound": {busyAt(dies().mark(histories.Nemesis, "kill", 5, targeting("redis-1")), 1, 100), valid},
+		"stuck-lock: a server is away, busy before the bound":             {busyAt(dies().mark(histories.Nemesis, "kill", 5, targeting("redis-1")), 1, 100), valid},
 		"stuck-lock: a server is away, busy at the very end of the bound": {busyAt(dies().mark(histories.Nemesis, "kill", 5, targeting("redis-1")), 1, 2002), valid},
 		"stuck-lock: a server is away, busy just after it": {
 			busyAt(dies().mark(histories.Nemesis, "kill", 5, targeting("redis-1")), 1, 2003), map[string]string{"verdict": "unknown"}},
