@@ -3,7 +3,6 @@ package explore
 import (
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/lockcheck/lockcheck/checker"
 	"github.com/lockcheck/lockcheck/cluster/sim"
@@ -19,8 +18,8 @@ type Result struct {
 	Depths   []Depth
 	Broken   [len(Levels)]*Break // by level; nil: not broken
 	ByKind   [len(sim.AllKinds)][len(Levels)]*Break
-	Unknown  int64 // schedules on which the checker could not decide
-	Lasted   time.Duration
+	Looked   [len(Levels)]bool // the design has what the level is about
+	Unknown  int64             // schedules on which the checker could not decide
 }
 
 // Depth counts the schedules with one number of deviations.
@@ -66,6 +65,7 @@ func (r *Result) add(p *Played, plan []sim.Placed) {
 		r.Unknown++
 	}
 	for i, level := range Levels {
+		r.Looked[i] = r.Looked[i] || p.Verdict.Levels[level] != checker.NotLooked
 		if p.Verdict.Levels[level] != checker.Invalid {
 			continue
 		}

@@ -45,6 +45,8 @@ type Scene struct {
 	times  sim.Times
 	header histories.Header
 	walls  bool // its workers look at wall clocks
+
+	servers int // of the lock service
 }
 
 // NewScene makes the scene of a design, with the settings of the design but for
@@ -66,9 +68,15 @@ func NewScene(d workload.Design, size Size) (*Scene, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the default schedule of %s: %w", d.Name, err)
 	}
-	s.header.Source, s.walls = p.source, p.walls
+	s.header.Source, s.walls, s.servers = p.source, p.walls, p.servers
 	return s, nil
 }
+
+// Source says what was simulated: "simulated Redis".
+func (s *Scene) Source() string { return s.header.Source }
+
+// LockServers is how many servers the lock service has.
+func (s *Scene) LockServers() int { return s.servers }
 
 // Nemesis is what the headers of explored histories say in place of a nemesis.
 const Nemesis = "explore"
@@ -120,8 +128,9 @@ type Played struct {
 	Options []sim.Placed // what could have been done beyond them, if asked for
 	Points  int
 
-	source string
-	walls  bool
+	source  string
+	walls   bool
+	servers int
 }
 
 // Play plays a schedule and judges it. With list it answers what could have been
@@ -167,6 +176,7 @@ func (s *Scene) play(plan []sim.Placed, list, walls bool) (*Played, error) {
 		err = fmt.Errorf("point %d: %w", left[0].Point, sim.ErrNoSuchDeviation)
 	}
 	p.Done, p.Options, p.Points, p.source, p.walls = scene.Done(), scene.Options(), scene.Points(), scene.Source(), scene.LookedAtWall()
+	p.servers = scene.LockServers()
 	return p, err
 }
 

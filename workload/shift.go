@@ -30,11 +30,19 @@ func (r Resolved) Shift(ctx context.Context, e *env.Env, w env.Patient) error {
 		return err
 	}
 	if e.Worker == 0 {
+		k.till.Lock = r.impatient().NewLock(e)
 		if err := k.lastAttempt(ctx, len(k.batch)-1); err != nil {
 			return err
 		}
 	}
 	return w.Await(ctx, env.Done)
+}
+
+// impatient are the settings of a lock that answers at once, so that each refusal has
+// its moment: a lock that stays taken is seen to.
+func (r Resolved) impatient() Resolved {
+	r.Retries, r.Wait = -1, time.Millisecond
+	return r
 }
 
 // stagger is longer than a lock takes to be acquired on five servers.

@@ -80,6 +80,9 @@ func (s *Scene) retire() {
 	}
 }
 
+// LockServers is how many servers the lock service has.
+func (s *Scene) LockServers() int { return len(s.site.redis) }
+
 // Settle waits until every worker waits for the next phase, and reports false if
 // limit is over before.
 func (s *Scene) Settle(ctx context.Context, limit time.Duration) bool {

@@ -77,7 +77,7 @@ func (p Program) called(text string) string {
 }
 
 // commandOf finds commands of lockcheck in a text.
-var commandOf = regexp.MustCompile(`\blockcheck (run|search|check|report|serve|bench|list|clean|version|help|VERB)\b`)
+var commandOf = regexp.MustCompile(`\blockcheck (run|search|explore|check|report|serve|bench|list|clean|version|help|VERB)\b`)
 
 // drivers are the kinds of clusters that the program has.
 func drivers() []cluster.Driver { return append([]cluster.Driver{sim.Driver}, cluster.Drivers()...) }
@@ -111,6 +111,7 @@ func verbs() []verb {
 	return []verb{
 		{name: "run", summary: "run designs under faults, and judge what happened", run: runRun},
 		{name: "search", summary: "find a violation with many seeds, then shrink it (simulated cluster)", run: runSearch},
+		{name: "explore", summary: "play every placement of few faults in a small scene: how many break a design?", run: runExplore},
 		{name: "protocol-test", summary: "see whether a lock program of your own keeps the rules of locks", run: runProtocolTest},
 		{name: "redis", summary: "serve a simulated Redis on a port, for tests of your own", run: runRedis},
 		{name: "check", args: "FILE…", summary: "judge recorded histories: ours, or Jepsen's EDN; - is standard input", run: runCheck},

@@ -91,7 +91,8 @@ func usageOf(s *pflag.FlagSet) string {
 
 // examples of the verbs that have many flags.
 var examples = map[string]string{
-	"run":    "lockcheck run --design=redis-lock,watchdog --nemesis=pause --ttl=3s\n  lockcheck run --design=redlock --nemesis=restart --runs=100 --all-runs",
-	"search": "lockcheck search --design=redlock --nemesis=restart --property=double-hold",
-	"bench":  "lockcheck bench --design=redis-lock,spin-lock,row-lock --time-limit=10s",
+	"run":     "lockcheck run --design=redis-lock,watchdog --nemesis=pause --ttl=3s\n  lockcheck run --design=redlock --nemesis=restart --runs=100 --all-runs",
+	"search":  "lockcheck search --design=redlock --nemesis=restart --property=double-hold",
+	"explore": "lockcheck explore --design=redlock --deviations=2 --kinds=freeze,restart\n  lockcheck explore --design=all",
+	"bench":   "lockcheck bench --design=redis-lock,spin-lock,row-lock --time-limit=10s",
 }
