@@ -59,7 +59,7 @@ var distances = map[string][3]Reach{
 	"watchdog":             {breaksWith(1), bears(1), breaksWith(1)},
 	"pubsub-lock":          {breaksWith(1), bears(1), breaksWith(1)},
 	"forgetful":            {breaksWith(1), bears(1), breaksWith(1)},
-	"nested-deadlock":      {breaksWith(1), bears(1), breaksWith(1)},
+	"nested-deadlock":      {breaksWith(0), bears(1), breaksWith(1)},
 	"reentrant":            {breaksWith(1), bears(1), breaksWith(1)},
 	"idempotent-lock":      {breaksWith(1), bears(1), breaksWith(1)},
 	"two-warehouses":       {breaksWith(1), bears(1), breaksWith(1)},
