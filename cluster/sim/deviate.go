@@ -102,13 +102,18 @@ type turn struct {
 
 const noLimit = int(^uint(0) >> 1)
 
-// note records a deviation.
-func (s *Scene) note(d Deviation, f histories.Fault, proof, format string, args ...any) *Done {
-	s.done = append(s.done, Done{Placed: Placed{s.points, d}, At: s.s.Now, Fault: f, Text: fmt.Sprintf(format, args...)})
+// note records a deviation of a worker, or of a server that has just served it.
+func (s *Scene) note(w *worker, d Deviation, f histories.Fault, proof, format string, args ...any) {
+	s.done = append(s.done, Done{
+		Placed: Placed{s.points, d}, Worker: w.number, Events: s.recorded, At: s.s.Now, Until: s.s.Now,
+		Fault: f, Step: s.at, Text: fmt.Sprintf(format, args...),
+	})
 	mark := histories.Event{Process: histories.Nemesis, Type: histories.Info, F: f.F, Targets: hit(f), Fault: &f, Proof: proof, Note: "explore"}
 	s.record(mark)
-	return &s.done[len(s.done)-1]
 }
+
+// until says when the deviation that was noted last is over.
+func (s *Scene) until(at time.Duration) { s.done[len(s.done)-1].Until = at }
 
 // hit are all that a fault names.
 func hit(f histories.Fault) (names []string) {
@@ -122,6 +127,10 @@ func (s *Scene) undo(f histories.Fault, proof string) {
 
 // interfere does something to a worker that is at a step.
 func (s *Scene) interfere(w *worker, m move, d Deviation) {
+	if m.to == nil && m.what != goesOn {
+		s.at = m.what
+		defer func() { s.at = "" }()
+	}
 	switch d.Kind {
 	case Preempt:
 		s.preempt(w, m, d)
@@ -130,7 +139,7 @@ func (s *Scene) interfere(w *worker, m move, d Deviation) {
 	case Crash:
 		s.crash(w, m, d)
 	case Clock:
-		s.skew(w.home, d, histories.WorkerName(w.number))
+		s.skew(w, w.home, d, histories.WorkerName(w.number))
 	case CutOff:
 		s.cutOff(w, m, d)
 	}
@@ -144,11 +153,13 @@ func (s *Scene) preempt(w *worker, m move, d Deviation) {
 	if d.Variant%2 == 1 {
 		t.moves, t.sales, until = noLimit, o.sales+1, "ended its sale"
 	}
-	s.note(d, histories.Fault{F: histories.Delay, Targets: []string{w.name}, Step: m.place(), For: s.Over},
+	s.note(w, d, histories.Fault{F: histories.Delay, Targets: []string{w.name}, Step: m.place(), For: s.Over},
 		fmt.Sprintf("%s waits for %s", w.name, o.name), "worker %d waits %s until worker %d has %s", w.number, m, o.number, until)
 	t.w = s.s.Waiter()
 	s.waits = append(s.waits, t)
+	noted := len(s.done) - 1
 	s.s.Hold(s.s.Now + s.Over)
+	s.done[noted].Until = s.s.Now
 	s.waits = slices.DeleteFunc(s.waits, func(o *turn) bool { return o == t })
 	s.undo(histories.Fault{F: histories.Heal, From: []string{w.name}}, "")
 }
@@ -170,7 +181,8 @@ func (s *Scene) freeze(w *worker, m move, d Deviation) {
 	p, until := w.home.proc, s.freezeEnd(w, int(d.Variant))
 	names := inject.Process(w.home.numbers()).Names()
 	f := histories.Fault{F: histories.Pause, Targets: names}
-	s.note(d, f, w.home.host.Name+" is stopped", "worker %d is frozen %s %s", w.number, m, freezes[d.Variant])
+	s.note(w, d, f, w.home.host.Name+" is stopped", "worker %d is frozen %s %s", w.number, m, freezes[d.Variant])
+	s.until(until)
 	p.Pause()
 	s.s.At(until, nil, func() {
 		if !p.Dead {
@@ -185,7 +197,8 @@ func (s *Scene) freeze(w *worker, m move, d Deviation) {
 func (s *Scene) crash(w *worker, m move, d Deviation) {
 	h := w.home
 	names := inject.Process(h.numbers()).Names()
-	s.note(d, histories.Fault{F: histories.Kill, Targets: names}, h.host.Name+" has no process any more", "worker %d dies %s", w.number, m)
+	s.note(w, d, histories.Fault{F: histories.Kill, Targets: names}, h.host.Name+" has no process any more", "worker %d dies %s", w.number, m)
+	s.until(s.s.Now + rebirth)
 	s.net.Exit(h.proc, true)
 	s.s.After(rebirth, nil, func() {
 		s.undo(histories.Fault{F: histories.Start, Targets: names}, h.host.Name+" runs again")
@@ -195,13 +208,13 @@ func (s *Scene) crash(w *worker, m move, d Deviation) {
 }
 
 // skew moves a clock by more than a lease.
-func (s *Scene) skew(t target, d Deviation, name string) {
+func (s *Scene) skew(w *worker, t target, d Deviation, name string) {
 	jump, way := s.Lease+2*s.After, "forward"
 	if d.Variant == back {
 		jump, way = -jump, "back"
 	}
 	t.machine().Wall.Skew(s.s.Now, jump, 0)
-	s.note(d, histories.Fault{F: histories.Skew, Targets: []string{name}, Offset: jump}, fmt.Sprintf("%s has a clock that is %v ahead", name, jump),
+	s.note(w, d, histories.Fault{F: histories.Skew, Targets: []string{name}, Offset: jump}, fmt.Sprintf("%s has a clock that is %v ahead", name, jump),
 		"the clock of %s jumps %s by %v", name, way, jump.Abs())
 }
 
@@ -214,7 +227,8 @@ func (s *Scene) cutOff(w *worker, m move, d Deviation) {
 	_, last := s.leaseEnds(w)
 	until := last + s.After
 	f := histories.Fault{F: histories.Partition, From: []string{w.home.host.Name}, To: names(servers)}
-	s.note(d, f, "no packet arrives", "worker %d is cut off from %s %s until its lease is over", w.number, strings.Join(names(servers), ", "), m)
+	s.note(w, d, f, "no packet arrives", "worker %d is cut off from %s %s until its lease is over", w.number, strings.Join(names(servers), ", "), m)
+	s.until(until)
 	var links []path
 	for _, n := range servers {
 		links = append(links, path{w.home.host, n.host}, path{n.host, w.home.host})
@@ -241,20 +255,20 @@ func (s *Scene) delay(w *worker, x *vtime.Exchange, to *vtime.Host, d Deviation)
 	what := command(x.Args)
 	if d.Kind == LateRequest {
 		x.Late = s.Lease + s.After
-		s.note(d, histories.Fault{F: histories.Delay, Targets: []string{w.name}, Step: "request", For: x.Late},
+		s.note(w, d, histories.Fault{F: histories.Delay, Targets: []string{w.name}, Step: "request", For: x.Late},
 			what+" is under way", "%s of worker %d to %s arrives %v late", what, w.number, to.Name, x.Late)
 		s.s.After(x.Late, nil, func() { s.undo(histories.Fault{F: histories.Heal, From: []string{w.name}}, "") })
 		return
 	}
 	x.Lost = true
-	s.note(d, histories.Fault{F: histories.Loss, Targets: []string{w.name}, Step: s.operation(w)}, what+" was dropped", "%s of worker %d to %s is lost", what, w.number, to.Name)
+	s.note(w, d, histories.Fault{F: histories.Loss, Targets: []string{w.name}, Step: s.operation(w)}, what+" was dropped", "%s of worker %d to %s is lost", what, w.number, to.Name)
 }
 
 // loseReply drops the reply to a request.
 func (s *Scene) loseReply(w *worker, x *vtime.Exchange) {
 	x.Unanswered = true
 	what := command(x.Args)
-	s.note(Deviation{Lost, lostReply}, histories.Fault{F: histories.Loss, Targets: []string{w.name}, Step: s.operation(w)}, "the reply to "+what+" was dropped", "the reply to %s of worker %d is lost", what, w.number)
+	s.note(w, Deviation{Lost, lostReply}, histories.Fault{F: histories.Loss, Targets: []string{w.name}, Step: s.operation(w)}, "the reply to "+what+" was dropped", "the reply to %s of worker %d is lost", what, w.number)
 }
 
 // operation is what a worker is at.
@@ -267,21 +281,22 @@ func (s *Scene) operation(w *worker) string {
 
 // hurt does something to a server of the lock that has just done a command.
 func (s *Scene) hurt(n *node, x *vtime.Exchange, d Deviation) {
-	when := fmt.Sprintf("after %s of worker %d", command(x.Args), s.ofTask(x.Task.Task).number)
+	w := s.ofTask(x.Task.Task)
+	when := fmt.Sprintf("after %s of worker %d", command(x.Args), w.number)
 	switch d.Kind {
 	case Forget:
-		s.note(d, histories.Fault{F: histories.Kill, Targets: []string{n.name}, Mode: histories.ModeProcess}, n.name+" has lost its process", "%s forgets everything %s", n.name, when)
+		s.note(w, d, histories.Fault{F: histories.Kill, Targets: []string{n.name}, Mode: histories.ModeProcess}, n.name+" has lost its process", "%s forgets everything %s", n.name, when)
 		n.keys.Retire()
 		n.kill(histories.ModeProcess)
 		n.boot(true)
 		s.undo(histories.Fault{F: histories.Start, Targets: []string{n.name}, Mode: histories.ModeEmpty}, n.name+" runs again")
 	case Failover:
-		s.failOver(n, d, when)
+		s.failOver(w, n, d, when)
 	case Clock:
-		s.skew(n, d, n.name)
+		s.skew(w, n, d, n.name)
 	case Evict:
 		key := n.keys.Names()[d.Variant]
-		s.note(d, histories.Fault{F: histories.Evict, Targets: []string{n.name}}, "1 key is gone", "%s throws %s away %s", n.name, key, when)
+		s.note(w, d, histories.Fault{F: histories.Evict, Targets: []string{n.name}}, "1 key is gone", "%s throws %s away %s", n.name, key, when)
 		n.keys.Apply(n.wall(), []string{"DEL", key})
 		n.propagate([][]string{{"DEL", key}})
 	}
@@ -300,10 +315,10 @@ func (s *Scene) canLack(lacks int64) bool {
 }
 
 // failOver makes a replica master that lacks the last writes.
-func (s *Scene) failOver(old *node, d Deviation, when string) {
+func (s *Scene) failOver(w *worker, old *node, d Deviation, when string) {
 	next := s.replica(0)
 	has := old.repl.offset - int64(d.Variant)
-	s.note(d, histories.Fault{F: histories.Kill, Targets: []string{old.name}, Mode: histories.ModeProcess}, old.name+" has lost its process",
+	s.note(w, d, histories.Fault{F: histories.Kill, Targets: []string{old.name}, Mode: histories.ModeProcess}, old.name+" has lost its process",
 		"%s becomes master without the last %d writes %s", next.name, d.Variant, when)
 	backlog := slices.Clone(old.repl.backlog[:has])
 	old.kill(histories.ModeProcess)
@@ -327,7 +342,7 @@ func (s *Scene) failOver(old *node, d Deviation, when string) {
 // breakConnection ends a worker's connection with the SQL server.
 func (s *Scene) breakConnection(w *worker, db *sqlServer, x *vtime.Exchange) {
 	f := histories.Fault{F: histories.Kill, Targets: []string{db.name}, To: []string{w.name}, Mode: histories.ModeConnection}
-	s.note(Deviation{Kind: Connection}, f, db.name+" closed 1 connection", "%s closes the connection of worker %d after %s", db.name, w.number, command(x.Args))
+	s.note(w, Deviation{Kind: Connection}, f, db.name+" closed 1 connection", "%s closes the connection of worker %d after %s", db.name, w.number, command(x.Args))
 	db.hangUp(x.Session())
 }
 
@@ -344,7 +359,7 @@ func (m move) String() string {
 	switch {
 	case m.to != nil:
 		return "before its " + command(m.args)
-	case m.what == "goes on":
+	case m.what == goesOn:
 		return "as it goes on"
 	}
 	return "at " + m.what

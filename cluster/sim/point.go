@@ -31,9 +31,13 @@ type Deviation struct {
 // Done is a deviation that was done, for people.
 type Done struct {
 	Placed
-	At    time.Duration
-	Text  string          // "worker 0 is frozen before its DECRBY until just after its lease ends"
-	Fault histories.Fault // that the history has for it
+	Worker int             // whom it stopped, or whom the server had just served
+	Step   string          // with a name at which it was stopped; "": another
+	Events int             // that had been recorded by then
+	At     time.Duration   // when it began
+	Until  time.Duration   // when it was over; At if it did not last
+	Text   string          // "worker 0 is frozen before its DECRBY until just after its lease ends"
+	Fault  histories.Fault // that the history has for it
 }
 
 // Options are what could have been done at the points after the last one of the
@@ -108,7 +112,7 @@ var _ vtime.Watcher = (*Scene)(nil)
 // GoesOn is a point: a worker got a reply, or has slept.
 func (s *Scene) GoesOn(t *vtime.Task) {
 	if w := s.ofTask(t); w != nil {
-		s.step(w, move{what: "goes on"})
+		s.step(w, move{what: goesOn})
 	}
 }
 
@@ -195,9 +199,12 @@ func (s *Scene) offerServer(n *node) {
 	}
 }
 
+// goesOn is the step of a worker that got a reply, or has slept.
+const goesOn = "goes on"
+
 // move is a step of a worker.
 type move struct {
-	what string      // "goes on", "sends", or the name of a step
+	what string      // goesOn, "sends", or the name of a step
 	args []string    // of a request
 	to   *vtime.Host // where it goes
 }

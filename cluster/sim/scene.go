@@ -22,10 +22,12 @@ type Scene struct {
 	*simulation
 	SceneSpec
 
-	points  int      // so far
-	next    int      // of Plan, to be done
-	options []Placed // see Options
-	done    []Done   // see Done
+	points   int      // so far
+	recorded int      // events
+	at       string   // the named step of the worker that is interfered with
+	next     int      // of Plan, to be done
+	options  []Placed // see Options
+	done     []Done   // see Done
 
 	master  *node // of a replicated lock service
 	settled *vtime.Waiter
@@ -56,6 +58,8 @@ type Times struct {
 // NewScene builds a scene. Nothing happens in it before Run.
 func NewScene(spec SceneSpec) (*Scene, error) {
 	s := &Scene{SceneSpec: spec}
+	emit := spec.Emit
+	spec.Emit = func(e histories.Event) { s.recorded++; emit(e) }
 	_, err := build(Config{scene: s}, spec.Options)
 	return s, err
 }

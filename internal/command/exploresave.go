@@ -120,8 +120,12 @@ func (f *exploreFlags) save(s *explore.Scene, plan []sim.Placed, p *explore.Play
 		Verdict: checker.Check(context.Background(), p.History, checker.Options{Trust: true}),
 		Replay:  f.app.called("lockcheck explore") + " --schedule=" + quote(folder.Path(exploredFile)),
 	}
+	plain, has := ordinary(p)
+	if has {
+		err = errors.Join(folder.WriteJSON(histories.ScheduleFile, plain), folder.Write("run.txt", []byte(f.replayOrdinary(s, folder.Path(histories.ScheduleFile))+"\n")))
+	}
 	about := about{Version: version(), Source: p.History.Header.Source, Started: began.UTC(), Replay: r.Replay}
-	return r, errors.Join(rec.Err(), folder.Write(histories.HistoryFile, history.Bytes()), folder.WriteJSON(exploredFile, file),
+	return r, errors.Join(err, rec.Err(), folder.Write(histories.HistoryFile, history.Bytes()), folder.WriteJSON(exploredFile, file),
 		folder.WriteJSON(histories.RunFile, about), writeReports(folder, &r))
 }
 
