@@ -28,7 +28,7 @@ func TestDesignsAreAsFarFromBreakingAsTheyClaim(t *testing.T) {
 			if b := r.Broken[i]; b != nil {
 				broken = b.Deviations()
 			}
-			if s := claim[i].Surprise(r.Broken[i] != nil, broken, r.Complete); s != "" {
+			if s := claim[i].Surprise(r.Broken[i] != nil, broken, r.Bears()); s != "" {
 				t.Errorf("%s: the %s level claims %s: %+v", d.Name, level, s, r.Broken[i])
 			}
 		}

@@ -19,7 +19,8 @@ type Result struct {
 	Broken   [len(Levels)]*Break // by level; nil: not broken
 	ByKind   [len(sim.AllKinds)][len(Levels)]*Break
 	Looked   [len(Levels)]bool // the design has what the level is about
-	Unknown  int64             // schedules on which the checker could not decide
+	aims     [len(Levels)]bool
+	Unknown  int64 // schedules on which the checker could not decide
 }
 
 // Depth counts the schedules with one number of deviations.
@@ -50,7 +51,11 @@ func (e *PlanError) Error() string { return fmt.Sprintf("schedule %v: %v", e.Pla
 func (e *PlanError) Unwrap() error { return e.Err }
 
 func newResult(s *Search) *Result {
-	return &Result{Scene: s.Scene, Bound: s.Deviations, Complete: -1, Depths: make([]Depth, s.Deviations+1)}
+	r := &Result{Scene: s.Scene, Bound: s.Deviations, Complete: -1, Depths: make([]Depth, s.Deviations+1)}
+	for i, level := range Levels {
+		r.aims[i] = len(s.Aims) == 0 || slices.Contains(s.Aims, level)
+	}
+	return r
 }
 
 // add takes in a schedule. Of those with equally many deviations that break a
@@ -105,15 +110,16 @@ func comparePlans(a, b []sim.Placed) int {
 	return 0
 }
 
-// unbroken reports whether some level takes depth deviations at least.
-func (r *Result) unbroken(depth int) bool { return takes(r.Broken, depth) }
+// unbroken reports whether some level that is aimed at, and that the design has,
+// takes depth deviations at least.
+func (r *Result) unbroken(depth int) bool { return r.takes(r.Broken, depth) }
 
 // unbrokenBy is the same of deviations of one kind.
-func (r *Result) unbrokenBy(k sim.Kind, depth int) bool { return takes(r.ByKind[k], depth) }
+func (r *Result) unbrokenBy(k sim.Kind, depth int) bool { return r.takes(r.ByKind[k], depth) }
 
-func takes(broken [len(Levels)]*Break, depth int) bool {
-	for _, b := range broken {
-		if b == nil || b.Deviations() >= depth {
+func (r *Result) takes(broken [len(Levels)]*Break, depth int) bool {
+	for i, b := range broken {
+		if r.aims[i] && r.Looked[i] && (b == nil || b.Deviations() >= depth) {
 			return true
 		}
 	}
@@ -127,6 +133,17 @@ func (r *Result) finish(depth int, of int64) {
 
 // stop notes that time was over at a depth.
 func (r *Result) stop(depth int, of int64) { r.Depths[depth].All = of }
+
+// Bears is how many deviations a level that was not broken bears: so many that all
+// schedules with them were played; -1: not even the default schedule was.
+func (r *Result) Bears() int {
+	for n, d := range r.Depths {
+		if d.Played < d.All || n > r.Complete {
+			return n - 1
+		}
+	}
+	return r.Bound
+}
 
 // Schedules is how many were played.
 func (r *Result) Schedules() (n int64) {

@@ -19,7 +19,9 @@ import (
 type Search struct {
 	Scene      *Scene
 	Deviations int // at most in a schedule
-	Lanes      int // goroutines that play; default 1
+	// Aims are the levels that are to be broken; none: all.
+	Aims  []checker.Level
+	Lanes int // goroutines that play; default 1
 	// Shard of Shards, from 0: only every Shards-th schedule is judged. Default: all.
 	Shard, Shards int
 	// Said is told how far the search is, now and then, by one goroutine at a time;
@@ -38,7 +40,7 @@ type Progress struct {
 var Levels = [...]checker.Level{checker.LockLevel, checker.UseLevel, checker.BusinessLevel}
 
 // Run plays all schedules with 0, 1, 2, … deviations and has each judged. It goes
-// on while a level has not been broken; when all have, only schedules with
+// on while a level that is aimed at has not been broken; when all have, only schedules with
 // deviations of a single kind are played, which tell the distance by that kind.
 // When ctx ends, the result says how far it came. An error means that a schedule
 // could not be played.

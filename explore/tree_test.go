@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/lockcheck/lockcheck/checker"
 	"github.com/lockcheck/lockcheck/cluster/sim"
 )
 
@@ -68,8 +69,10 @@ func TestTheTreeHasEveryPlacementOnce(t *testing.T) {
 	}
 }
 
+// Nothing breaks row-lock, so all is played.
 func TestTheSearchPlaysAllOfTheTree(t *testing.T) {
-	s := sceneOf(t, "lua-stock", Size{})
+	s := sceneOf(t, "row-lock", Size{})
+	s.Kinds = sim.Kinds(0).With(sim.Lost).With(sim.Connection)
 	want, pairs := int64(0), int64(0)
 	for _, a := range play(t, s).Options {
 		want++
@@ -81,6 +84,30 @@ func TestTheSearchPlaysAllOfTheTree(t *testing.T) {
 	}
 	if r.Depths[1].All != want || r.Depths[2].All != pairs {
 		t.Errorf("knew of %d and %d schedules, want %d and %d", r.Depths[1].All, r.Depths[2].All, want, pairs)
+	}
+}
+
+// Once every level that the design has is broken, only what tells a distance by one
+// kind is played.
+func TestABrokenDesignIsExploredByOneKindAtATime(t *testing.T) {
+	s := sceneOf(t, "lua-stock", Size{})
+	want := int64(0)
+	for _, a := range play(t, s).Options {
+		for _, b := range play(t, s, a).Options {
+			switch a.Kind {
+			case sim.Forget, sim.Failover, sim.Evict: // one is enough
+			case b.Kind:
+				want++
+			}
+		}
+	}
+	r := search(t, &Search{Scene: s, Deviations: 2})
+	if r.Depths[2].Played != want || r.Depths[2].All <= want || r.Bears() != 1 || r.Complete != 2 {
+		t.Errorf("played %d of %d, want %d; bears %d, complete %d", r.Depths[2].Played, r.Depths[2].All, want, r.Bears(), r.Complete)
+	}
+	aimed := search(t, &Search{Scene: sceneOf(t, "redis-lock", Size{}), Deviations: 2, Aims: []checker.Level{checker.LockLevel}})
+	if d := aimed.Depths[2]; d.Played == 0 || d.Played >= d.All {
+		t.Errorf("of a lock that is broken with one, %d of %d were played", d.Played, d.All)
 	}
 }
 

@@ -38,7 +38,7 @@ type Distance struct {
 	Design    string       `json:"design"`
 	Source    string       `json:"source,omitempty"`
 	Servers   int          `json:"servers"`   // of the lock
-	Complete  int          `json:"complete"`  // all schedules with so many deviations were played that can tell something new
+	Bears     int          `json:"bears"`     // all schedules with so many deviations were played
 	Schedules []Schedules  `json:"schedules"` // by number of deviations
 	Levels    []LevelReach `json:"levels"`
 	Undecided int64        `json:"undecided,omitempty"` // schedules on which the checker could not decide
@@ -82,16 +82,16 @@ func (d Distance) played() (n int64) {
 }
 
 // word is the distance in a table: "1", "> 2", "–".
-func (l LevelReach) word(complete int) string {
+func (l LevelReach) word(bears int) string {
 	switch {
 	case l.Breaks != nil:
 		return fmt.Sprint(l.Breaks.Deviations)
 	case !l.Looked:
 		return "–"
-	case complete < 0:
+	case bears < 0:
 		return "?"
 	}
-	return fmt.Sprintf("> %d", complete)
+	return fmt.Sprintf("> %d", bears)
 }
 
 // class is what colours it: unbroken is as good as valid within the bound.
@@ -161,13 +161,13 @@ func (b BreaksWith) how() string {
 // of a further depth the part.
 func (d Distance) extent() string {
 	all := int64(0)
-	for i := 0; i <= d.Complete && i < len(d.Schedules); i++ {
+	for i := 0; i <= d.Bears && i < len(d.Schedules); i++ {
 		all += d.Schedules[i].Played
 	}
-	s := fmt.Sprintf("all %s with at most %s", plural(all, "schedule"), plural(d.Complete, "deviation"))
-	if next := d.Complete + 1; next < len(d.Schedules) && d.Schedules[next].Played > 0 {
+	s := fmt.Sprintf("all %s with at most %s", plural(all, "schedule"), plural(d.Bears, "deviation"))
+	if next := d.Bears + 1; next < len(d.Schedules) && d.Schedules[next].Played > 0 {
 		part := d.Schedules[next]
-		s += fmt.Sprintf(", nor in %.0f %% of those with %d", 100*float64(part.Played)/float64(max(part.All, 1)), next)
+		s += fmt.Sprintf(", nor in %s of the %s with %d", count(part.Played), count(part.All), next)
 	}
 	return s
 }
@@ -204,7 +204,7 @@ func (t Distances) Outcome() checker.Outcome {
 				return checker.Invalid
 			}
 		}
-		if d.Error != "" || d.Undecided > 0 || d.Complete < t.Bound {
+		if d.Error != "" || d.Undecided > 0 || d.Bears < t.Bound {
 			outcome = checker.Unknown
 		}
 	}
@@ -312,7 +312,7 @@ func (t Distances) table(x *text) {
 	for _, d := range t.Rows {
 		line := pad(shorten(plain(d.Design), names), names)
 		for _, l := range d.Levels {
-			word := l.word(d.Complete)
+			word := l.word(d.Bears)
 			line += "  " + x.verdict(l.class(), word) + strings.Repeat(" ", max(0, 8-columns(word)))
 		}
 		line += fmt.Sprintf("  %9s", count(d.played()))

@@ -54,7 +54,7 @@ func (t Distances) row(d Distance, dir string) distanceRow {
 	r := distanceRow{Design: plain(d.Design), Schedules: d.played(), Sentences: d.Sentences(t), Surprises: d.Surprises}
 	seen := map[template.URL]bool{}
 	for _, l := range d.Levels {
-		c := distanceCell{Word: l.word(d.Complete), Class: l.class(), Title: string(l.Level) + " of " + plain(d.Design)}
+		c := distanceCell{Word: l.word(d.Bears), Class: l.class(), Title: string(l.Level) + " of " + plain(d.Design)}
 		if b := l.Breaks; b != nil {
 			c.Title += ": breaks" + b.how()
 			c.Link = reportLink(b.Folder, dir)

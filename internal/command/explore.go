@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/lockcheck/lockcheck/checker"
 	"github.com/lockcheck/lockcheck/cluster/sim"
 	"github.com/lockcheck/lockcheck/explore"
 	"github.com/lockcheck/lockcheck/histories"
@@ -25,6 +26,7 @@ type exploreFlags struct {
 	set       *pflag.FlagSet
 	design    string
 	kinds     string
+	aims      string
 	shard     string
 	store     string
 	format    string
@@ -46,6 +48,7 @@ func newExploreFlags(a *app) *exploreFlags {
 	s.StringVar(&f.design, "design", standard, "designs, separated by commas; also all, controls, known-bad")
 	s.IntVar(&f.search.Deviations, "deviations", 1, "most deviations in a schedule; each more takes some hundred times as long")
 	s.StringVar(&f.kinds, "kinds", "", "the only kinds of deviations to try, separated by commas: "+strings.Join(kindNames(), ", ")+" (default: all)")
+	s.StringVar(&f.aims, "levels", "", "the only levels to break: lock, use, business; once these are broken, fewer schedules are played (default: all)")
 	s.IntVar(&f.size.Workers, "workers", 2, "workers in the scene")
 	s.Int64Var(&f.size.Units, "units", 1, "units of the article on sale")
 	s.IntVar(&f.size.Sales, "sales", 1, "purchases that each worker makes")
@@ -87,6 +90,14 @@ func (f *exploreFlags) check() error {
 	var err error
 	if f.which, err = pickKinds(f.kinds); err != nil {
 		return err
+	}
+	if f.aims != "" {
+		for name := range strings.SplitSeq(f.aims, ",") {
+			if !slices.Contains(explore.Levels[:], checker.Level(name)) {
+				return unknownName("level", name, []string{"lock", "use", "business"})
+			}
+			f.search.Aims = append(f.search.Aims, checker.Level(name))
+		}
 	}
 	if f.shard == "" {
 		return nil
@@ -238,7 +249,7 @@ func surprises(d workload.Design, r *explore.Result) (list []string) {
 		if b := r.Broken[i]; b != nil {
 			broken = b.Deviations()
 		}
-		if s := claim[i].Surprise(r.Broken[i] != nil, broken, r.Complete); s != "" {
+		if s := claim[i].Surprise(r.Broken[i] != nil, broken, r.Bears()); s != "" {
 			list = append(list, fmt.Sprintf("the %s level claims %s", level, s))
 		}
 	}

@@ -24,7 +24,7 @@ import (
 func (f *exploreFlags) row(r *explore.Result) (report.Distance, error) {
 	d := report.Distance{
 		Design: r.Scene.Spec.Design, Source: r.Scene.Source(), Servers: r.Scene.LockServers(),
-		Complete: r.Complete, Undecided: r.Unknown,
+		Bears: r.Bears(), Undecided: r.Unknown,
 	}
 	for _, depth := range r.Depths {
 		d.Schedules = append(d.Schedules, report.Schedules(depth))
