@@ -2,6 +2,7 @@ package explore
 
 import (
 	"context"
+	"math"
 	"sync"
 	"sync/atomic"
 
@@ -33,7 +34,10 @@ type Search struct {
 type Progress struct {
 	Deviations int   // of the schedules that are being played
 	Played     int64 // of them so far
-	Of         int64 // of how many; those that need not be played are among them
+	Of         int64 // there are so many; some need not be played
+	// Share is how much of the tree is behind, from 0 to 1: reckoned by the places of
+	// first deviations, of which a later one has fewer schedules below it.
+	Share float64
 }
 
 // Levels are the levels at which a design can be broken, in the order of reports.
@@ -146,6 +150,8 @@ func (d *depthRun) leaf(plan []sim.Placed, n int) {
 	defer d.mu.Unlock()
 	d.result.add(p, plan)
 	if d.goal.Played++; d.Said != nil && d.goal.Played%every == 0 {
+		left := float64(max(0, len(d.root)-int(d.next.Load()))) / float64(len(d.root))
+		d.goal.Share = 1 - math.Pow(left, float64(d.depth))
 		d.Said(d.goal)
 	}
 }

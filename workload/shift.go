@@ -31,7 +31,7 @@ func (r Resolved) Shift(ctx context.Context, e *env.Env, w env.Patient) error {
 	}
 	if e.Worker == 0 {
 		k.till.Lock = r.impatient().NewLock(e)
-		if err := k.lastAttempt(ctx, len(k.batch)-1); err != nil {
+		if err := k.lastAttempt(ctx, len(k.batch)-1, r.RetryDelay); err != nil {
 			return err
 		}
 	}

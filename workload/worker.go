@@ -239,17 +239,16 @@ func drain(ctx context.Context, d Design, t *stock.Till, tries int) error {
 // that its lock can be acquired again.
 func (k *worker) lastAttempts(ctx context.Context) error {
 	for line := k.env.Worker; line < len(k.batch); line += k.spec.Workers {
-		if err := k.lastAttempt(ctx, line); err != nil {
+		if err := k.lastAttempt(ctx, line, 100*time.Millisecond); err != nil {
 			return err
 		}
 	}
 	return ctx.Err()
 }
 
-// lastAttempt buys once more: a busy lock is tried until every lease has ended and
-// every late request has acted.
-func (k *worker) lastAttempt(ctx context.Context, line int) error {
-	const again = 100 * time.Millisecond
+// lastAttempt buys once more: a busy lock is tried again and again until every lease
+// has ended and every late request has acted.
+func (k *worker) lastAttempt(ctx context.Context, line int, again time.Duration) error {
 	k.batch[line] = min(k.batch[line], k.spec.Batches-k.spec.segments()+line%k.spec.segments())
 	end := k.env.Clock.Now() + k.spec.TTL + k.spec.Grace + k.spec.MaxDelay + time.Second
 	c := k.customer()

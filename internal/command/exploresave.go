@@ -232,10 +232,10 @@ func (p *exploreProgress) say(now explore.Progress) {
 		return
 	}
 	p.drawn = time.Now()
-	line := fmt.Sprintf("%s: %d deviations, %d of %d schedules", p.what, now.Deviations, now.Played, now.Of)
-	if spent := time.Since(p.begun); now.Played > 0 && spent > time.Second {
-		left := time.Duration(float64(spent) / float64(now.Played) * float64(now.Of-now.Played))
-		line += fmt.Sprintf(", %v to go", left.Round(time.Second))
+	line := fmt.Sprintf("%s: %d deviations, %d schedules, %.0f %%", p.what, now.Deviations, now.Played, 100*now.Share)
+	if spent := time.Since(p.begun); now.Share > 0 && spent > time.Second {
+		left := time.Duration(float64(spent) * (1 - now.Share) / now.Share)
+		line += fmt.Sprintf(", about %v to go", left.Round(time.Second))
 	}
 	if p.live {
 		fmt.Fprintf(p.w, "\r%s\x1b[K", line)
