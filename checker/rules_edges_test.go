@@ -49,6 +49,10 @@ func TestRulesAtTheEdgesOfTime(t *testing.T) {
 		"stuck-lock: a server is away, busy at the very end of the bound": {busyAt(dies().mark(histories.Nemesis, "kill", 5, targeting("redis-1")), 1, 2002), valid},
 		"stuck-lock: a server is away, busy just after it": {
 			busyAt(dies().mark(histories.Nemesis, "kill", 5, targeting("redis-1")), 1, 2003), map[string]string{"verdict": "unknown"}},
+		"stuck-lock: renewed after a clean-up in doubt, for no sell": {
+			busyAt(busyAt(busyAt(tell(lease).op(0, "acquire", "info", 0, 2).op(0, "acquire", "ok", 5, 6, token("a")).op(0, "release", "info", 10, 11, token("z")).
+				op(0, "extend", "ok", 600, 602, token("a")).op(0, "extend", "ok", 1200, 1202, token("a")).op(0, "extend", "ok", 1800, 1802, token("a")), 1, 2100), 1, 2300), 1, 2500).
+				op(0, "release", "ok", 2600, 2602, token("a")).op(1, "acquire", "ok", 2700, 2702, token("b")).op(1, "release", "ok", 2800, 2802, token("b")), valid},
 		"foreign-release: at the very end of its lease, after a failover": {
 			tell(lease).op(0, "acquire", "ok", 0, 2, token("a"), until(500)).mark(histories.Nemesis, "promoted", 510, targeting("redis-2")).
 				op(1, "acquire", "ok", 520, 522, token("b"), until(1500)).op(0, "release", "ok", 1002, 1003, token("a")).op(1, "release", "ok", 1100, 1101, token("b")),
