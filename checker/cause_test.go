@@ -64,6 +64,9 @@ func TestCausesAreToldWhereTheHistoryHasThem(t *testing.T) {
 		"a release was on its way, of a lock without a lease": {tell(histories.LockSpec{}).op(2, "acquire", "ok", 0, 2, token("c")).op(2, "release", "ok", 10, 60, token("c")).
 			op(0, "acquire", "ok", 20, 22, token("a")).op(1, "acquire", "ok", 50, 52, token("b")).op(0, "release", "ok", 80, 81, token("a")).op(1, "release", "ok", 90, 91, token("b")),
 			DoubleHold, CauseUnknown, ""},
+		"it died, and another renews what it has not": {tell(histories.LockSpec{TTL: 1000e6, Grace: 500e6}).op(0, "acquire", "ok", 0, 2).mark(histories.Nemesis, "kill", 600, targeting("worker-0")).
+			op(2, "extend", "ok", 2650, 2652, token("q")).op(1, "acquire", "fail", 2700, 2702, failed("busy")).op(1, "acquire", "fail", 3700, 3702, failed("busy")).op(1, "acquire", "fail", 4800, 4802, failed("busy")),
+			StuckLock, NeverReleased, "was killed at 0.600 s while it held the lock"},
 		"it renewed before it died": {tell(histories.LockSpec{TTL: 1000e6, Grace: 500e6}).op(0, "acquire", "ok", 0, 2).op(0, "extend", "ok", 500, 502).mark(histories.Nemesis, "kill", 600, targeting("worker-0")).
 			op(1, "acquire", "fail", 2700, 2702, failed("busy")).op(1, "acquire", "fail", 3700, 3702, failed("busy")).op(1, "acquire", "fail", 4800, 4802, failed("busy")),
 			StuckLock, NeverReleased, "was killed at 0.600 s while it held the lock"},

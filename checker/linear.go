@@ -53,22 +53,31 @@ func (r *run) linearLock(ctx context.Context, k *keyed) {
 // namedReleases gives releases the token of the grant that they may have
 // ended, in copies, where their own would mislead.
 //
-// Histories of others name tokens at the grant only: such a release is about
-// its worker's last grant. And a worker that writes the same owner each time
+// Histories of others name tokens at the grant only, or at the release only: such
+// a release is about its worker's last grant, unless an acquire of its worker has the
+// token, or it was refused: then it may have been another's. And a worker that writes the same owner each time
 // (the recorder adds "#op" to tell acquires apart) and cleans up after an
 // acquire of unknown outcome may delete, with that, the lock that it held
 // already.
 func namedReleases(k *keyed) []*histories.Op {
 	ops, copied := k.locks, false
+	asked := map[owner]bool{}
 	for i, op := range k.locks {
+		if op.F == histories.Acquire {
+			asked[owner{op.Process, op.Token}] = true
+		}
 		if op.F != histories.Release {
 			continue
 		}
 		h := k.believed.last(op.Process, op.Call)
-		if h == nil || h.acquire.Token == "" || h.acquire.Token == op.Token {
+		if h == nil || h.acquire.Token == op.Token {
 			continue
 		}
-		if op.Token == "" || ownerOf(op) == ownerOf(h.acquire) && h.release == op {
+		misleads := op.Token == "" || ownerOf(op) == ownerOf(h.acquire) && h.release == op
+		if h.acquire.Token == "" {
+			misleads = op.Outcome != histories.Fail && !asked[owner{op.Process, op.Token}]
+		}
+		if misleads {
 			if !copied {
 				ops, copied = slices.Clone(k.locks), true
 			}

@@ -7,6 +7,14 @@ import (
 	"github.com/lockcheck/lockcheck/histories"
 )
 
+// A release that said ok is looked at, whatever became of its acquire.
+func TestAReleaseIsLookedAt(t *testing.T) {
+	v := tell(withLease).op(0, "acquire", "info", 0, 2, token("a")).op(0, "release", "ok", 5, 6, token("a")).check()
+	if r := v.Results[LockNotLinearizable.rank()]; r.Outcome != Valid {
+		t.Errorf("%s is %s (%s), want valid", LockNotLinearizable, r.Outcome, r.Reason)
+	}
+}
+
 // What was not looked at is never valid, and what little was looked at decides.
 func TestWhatIsNotThereIsNotLookedAt(t *testing.T) {
 	none := histories.LockSpec{None: true}

@@ -2,6 +2,7 @@ package checker
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -190,5 +191,26 @@ func TestGoOn(t *testing.T) {
 	}
 	if got := goOn(append(mine, op(1, 0, 10, 7), op(1, 10, 20, 9))); len(got) != 0 {
 		t.Errorf("of two workers: %v", got)
+	}
+}
+
+// Of numbers that the store took before a smaller one, the first of the largest is named.
+func TestTheLargestNumberBefore(t *testing.T) {
+	v := tell(histories.LockSpec{TTL: 1000e6, Fenced: true}).op(0, "write", "ok", 0, 2, fence(5)).op(1, "write", "ok", 5, 7, fence(5)).op(2, "write", "ok", 10, 12, fence(3)).check()
+	if len(v.Violations) != 1 || v.Violations[0].Property != FenceRegression || !slices.Equal(v.Violations[0].Evidence, []int64{1, 3}) {
+		t.Errorf("want a fence-regression by 1 and 3:\n%s", told(v))
+	}
+}
+
+// An unknown sell took nothing more than the order's row says, if the order has none.
+func TestOnlyAnOrderInTheStoreTookItsUnitsTwice(t *testing.T) {
+	for _, rows := range [][]string{{"a"}, nil} {
+		s := tell(histories.LockSpec{None: true}).op(0, "sell", "info", 0, 1, orderID("a")).op(0, "sell", "ok", 2, 3, orderID("a")).audit(9000, 3, rows...)
+		r := prepare(s.history(), Options{}.withDefaults())
+		k := r.keys[0]
+		k.books = r.keepBooks(k)
+		if got := r.actedTwice(k); (len(got) == 1) != (len(rows) == 1) {
+			t.Errorf("rows %v: %d sells took the units of an order twice", rows, len(got))
+		}
 	}
 }

@@ -30,6 +30,7 @@ func TestUnlockedWritesAtTheirEdges(t *testing.T) {
 	}{
 		"never asked":                                             {base().op(1, "sell", "ok", 20, 30).op(1, "write", "ok", 22, 24, parent(5)), map[string]string{"unlocked-write": "6"}},
 		"refused, and wrote all the same":                         {base().op(1, "sell", "ok", 20, 30).op(1, "acquire", "fail", 21, 22, parent(5), failed("busy")).op(1, "write", "ok", 23, 24, parent(5)), map[string]string{"unlocked-write": "7"}},
+		"asked as it wrote":                                       {base().op(1, "sell", "ok", 20, 30).op(1, "write", "ok", 22, 24, parent(5)).op(1, "acquire", "ok", 22, 24, parent(5)).op(1, "release", "ok", 27, 28, parent(5)), map[string]string{"verdict": "valid"}},
 		"asked after it wrote":                                    {base().op(1, "sell", "ok", 20, 30).op(1, "write", "ok", 22, 24, parent(5)).op(1, "acquire", "ok", 25, 26, parent(5)).op(1, "release", "ok", 27, 28, parent(5)), map[string]string{"unlocked-write": "6"}},
 		"asked, with an unknown outcome":                          {base().op(1, "sell", "ok", 20, 30).op(1, "acquire", "info", 21, 22, parent(5)).op(1, "write", "ok", 23, 24, parent(5)), none},
 		"refused first, then granted":                             {base().op(1, "sell", "ok", 20, 30).op(1, "acquire", "fail", 21, 22, parent(5), failed("busy")).op(1, "acquire", "ok", 22, 23, parent(5)).op(1, "write", "ok", 24, 25, parent(5)).op(1, "release", "ok", 26, 27, parent(5)), none},

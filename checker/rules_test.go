@@ -191,6 +191,11 @@ func TestRulesAtTheirEdges(t *testing.T) {
 				op(0, "acquire", "ok", 1090, 1095, parent(1), until(2000)).op(0, "write", "ok", 1095, 1100, parent(1)).audit(3000, 0, "a"),
 			valid,
 		},
+		"stale-write: after a release with a token, of a grant without one, beside an acquire in doubt": {
+			tell(withLease).op(0, "sell", "ok", 0, 1300, orderID("a"), left(0)).op(0, "acquire", "info", 1, 2, parent(1)).op(0, "acquire", "ok", 5, 6, parent(1)).
+				op(0, "release", "ok", 10, 11, parent(1), token("x")).op(0, "write", "ok", 20, 21, parent(1)).audit(3000, 0, "a"),
+			map[string]string{"stale-write": "5"},
+		},
 		"stale-write: after the deadline": {
 			tell(withLease).op(0, "sell", "ok", 0, 1200, orderID("a"), left(0)).op(0, "acquire", "ok", 1, 2, parent(1), until(1000)).op(0, "write", "ok", 1001, 1100, parent(1)).audit(3000, 0, "a"),
 			map[string]string{"stale-write": "3"},
