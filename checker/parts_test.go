@@ -214,3 +214,17 @@ func TestOnlyAnOrderInTheStoreTookItsUnitsTwice(t *testing.T) {
 		}
 	}
 }
+
+// Only an acquire of unknown outcome may have been served after a release that said ok.
+func TestWhoMayHaveBeenServedAfterARelease(t *testing.T) {
+	for outcome, want := range map[histories.Type]int64{histories.OK: 1, histories.Info: 3} {
+		h := tell(histories.LockSpec{TTL: 1000e6}).op(0, "acquire", "ok", 0, 2, token("a")).op(0, "release", "ok", 20, 22, token("a")).op(1, "acquire", outcome, 5, 10, token("b")).history()
+		r := prepare(h, Options{}.withDefaults())
+		k := r.keys[0]
+		first, other := k.locks[0], k.locks[1]
+		s := stuckSearch{run: r, k: k, certain: true, suspect: first, taken: []taken{{suspect: first}, {suspect: other}}, next: 2}
+		if s.suspectWaiter(); s.suspect.ID != want {
+			t.Errorf("beside an acquire that is %s: op %d is blamed, want %d", outcome, s.suspect.ID, want)
+		}
+	}
+}

@@ -94,3 +94,63 @@ func TestEvidenceIsLookedForAmongTheLast(t *testing.T) {
 		t.Errorf("evidence %v, want %v", got, []int64{n - 1, n})
 	}
 }
+
+// Grants are placed by their numbers one after the other, each after all below it.
+func TestFenceOrder(t *testing.T) {
+	grant := func(id, number, from, to int64) *lockNeed {
+		acq := &histories.Op{ID: id, Process: histories.Process(id), Outcome: histories.OK, Fence: histories.N(number), CallLine: int(id), Call: from, Return: from}
+		return &lockNeed{lo: from, hi: to, span: true, who: acq.Process, acq: acq}
+	}
+	order := func(needs ...*lockNeed) *Contradiction { return fenceOrder(needs, nil, histories.LockSpec{}, false) }
+	if c := order(grant(1, 1, 0, 10), grant(2, 2, 12, 14), grant(3, 3, 20, 30)); c != nil {
+		t.Errorf("numbers in the order of time: %s", c.Why)
+	}
+	if c := order(grant(1, 1, 0, 10), grant(2, 3, 12, 14), grant(3, 2, 20, 30)); c == nil || !slices.Equal(c.Ops, []int64{3, 2}) {
+		t.Errorf("number 3 before number 2: %+v, want a contradiction of 3 and 2", c)
+	}
+}
+
+// A release that was under way when a grant was asked for may be what ended it.
+func TestAGrantThatAReleaseUnderWayMayHaveEnded(t *testing.T) {
+	reduced := func(released int64) *lockNeed {
+		first := &histories.Op{ID: 1, F: histories.Acquire, Outcome: histories.OK, Call: 0, Return: 1, CallLine: 1}
+		rel := &histories.Op{ID: 2, F: histories.Release, Outcome: histories.OK, Call: 5, Return: released, CallLine: 2}
+		again := &histories.Op{ID: 3, F: histories.Acquire, Outcome: histories.OK, Call: 10, Return: 12, CallLine: 3}
+		r := &lockReducer{end: func(*histories.Op) int64 { return histories.Never }}
+		r.surely(&lockGroup{acq: first, rel: rel, more: []*histories.Op{again}, acquires: 2})
+		return &r.needs[1]
+	}
+	if n := reduced(11); n.span || n.lo != 10 || n.hi != 12 {
+		t.Errorf("released at 11: needed from %d to %d, all through: %t; want an instant of 10 to 12", n.lo, n.hi, n.span)
+	}
+	if n := reduced(10); !n.span || n.lo != 12 || n.hi != histories.Never {
+		t.Errorf("released at 10: needed from %d to %d, all through: %t; want all from 12 on", n.lo, n.hi, n.span)
+	}
+}
+
+// Which of several acquires a release was of is open only where none has its token.
+func TestAnUnknownAcquireWasAskedFor(t *testing.T) {
+	for token, want := range map[string]int64{"": 2, "a": 7} {
+		acq := &histories.Op{ID: 2, F: histories.Acquire, Outcome: histories.Info, Token: token, Call: 7, Return: 8}
+		r := &lockReducer{nameless: map[histories.Process][]*histories.Op{0: {{ID: 1, F: histories.Acquire, Outcome: histories.Info, Call: 2, Return: 3}}}}
+		r.unknownAcquire(&lockGroup{acq: acq}, &histories.Op{ID: 3, F: histories.Release, Outcome: histories.OK, Token: token, Call: 9, Return: 10})
+		if got := r.needs[0].asked; got != want {
+			t.Errorf("token %q: asked for at %d, want %d", token, got, want)
+		}
+	}
+}
+
+// Halves go first, so that what comes with little is found at once.
+func TestFewestLeavesHalvesOutFirst(t *testing.T) {
+	ops := []*histories.Op{{ID: 1}, {ID: 2}, {ID: 3}}
+	bad := func(some []*histories.Op) bool {
+		var all []int64
+		for _, op := range some {
+			all = append(all, op.ID)
+		}
+		return slices.Contains(all, 1) || slices.Contains(all, 2) && slices.Contains(all, 3)
+	}
+	if got := fewest(ops, bad); len(got) != 1 || got[0].ID != 1 {
+		t.Errorf("%d operations are left, want op 1", len(got))
+	}
+}
