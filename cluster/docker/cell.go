@@ -14,7 +14,9 @@ import (
 
 	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/cluster/inject"
+	"github.com/lockcheck/lockcheck/cluster/process"
 	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/internal/wait"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
@@ -25,9 +27,9 @@ type cell struct {
 	o      cluster.Options
 	groups []*group
 	source string
-	world  *world    // the director's
-	clock  *clock    // begins at Run
-	lent   time.Time // when servers were begun to be put in order for it
+	world  *process.World // the director's
+	clock  *process.Clock // begins at Run
+	lent   time.Time      // when servers were begun to be put in order for it
 
 	emitMu   sync.Mutex    // one event at a time
 	findings []error       // about programs beside workers
@@ -54,8 +56,8 @@ func newCell(ctx context.Context, p *Provider, o cluster.Options, groups []*grou
 	if c.source, err = source(ctx, c.nodes()); err != nil {
 		return nil, err
 	}
-	c.world = newWorld(c.servers(), o.CallTimeout, o.Seed, "", 1)
-	c.clock = &clock{start: monotonicNow(), ctx: context.Background(), shift: &atomic.Pointer[clockShift]{}, held: &gate{}}
+	c.world = process.NewWorld(c.servers(), o.CallTimeout, o.Seed, "", 1)
+	c.clock = process.NewClock()
 	return c, nil
 }
 
@@ -79,10 +81,10 @@ func (c *cell) lockGroup() *group {
 }
 
 // servers tells workers what there is.
-func (c *cell) servers() servers {
-	s := servers{Lock: c.o.Topology.Lock, Password: c.p.password}
+func (c *cell) servers() process.Servers {
+	s := process.Servers{Lock: c.o.Topology.Lock, Password: c.p.password}
 	for _, n := range c.nodes() {
-		e := endpoint{Name: n.name, Addr: n.addr.String(), Dial: n.dial}
+		e := process.Endpoint{Name: n.name, Addr: n.addr.String(), Dial: n.dial}
 		switch {
 		case n.kind == sentinelKind:
 			s.Sentinels = append(s.Sentinels, e)
@@ -113,7 +115,7 @@ func (c *cell) Nodes() []string {
 
 // Env implements cluster.Cluster.
 func (c *cell) Env() *env.Env {
-	e := c.world.env(-1, c.o.Seed, c.clock)
+	e := c.world.Env(-1, c.o.Seed, c.clock)
 	e.Hostname = "director"
 	return e
 }
@@ -127,7 +129,7 @@ func (c *cell) Run(ctx context.Context, director func(context.Context) error) (e
 	c.p.mu.Lock()
 	defer c.p.mu.Unlock()
 	c.ctx, c.cancel = context.WithCancel(ctx)
-	c.clock.start = monotonicNow()
+	c.clock.Begin()
 	defer func() { err = errors.Join(err, c.end(ctx)) }()
 	for _, n := range c.locks() {
 		c.Go(c.ctx, "watch "+n.name, func(ctx context.Context) { c.watch(ctx, n) })
@@ -149,14 +151,14 @@ func (c *cell) end(ctx context.Context) error {
 	case <-ctx.Done():
 		errs = append(errs, errors.New("a task beside the director does not end"))
 	}
-	return errors.Join(append(errs, c.world.close())...)
+	return errors.Join(append(errs, c.world.Close())...)
 }
 
 // Now implements cluster.Cluster.
 func (c *cell) Now() time.Duration { return c.clock.Now() }
 
 // Sleep implements cluster.Cluster.
-func (c *cell) Sleep(ctx context.Context, d time.Duration) error { return sleep(ctx, d) }
+func (c *cell) Sleep(ctx context.Context, d time.Duration) error { return wait.Sleep(ctx, d) }
 
 // Go implements cluster.Cluster.
 func (c *cell) Go(ctx context.Context, _ string, f func(context.Context)) {
@@ -220,8 +222,8 @@ func (c *cell) Await(ctx context.Context, limit time.Duration, ready func() bool
 
 // Healthy implements cluster.Cluster.
 func (c *cell) Healthy(ctx context.Context, limit time.Duration) error {
-	return each(c.groups, func(g *group) error {
-		if err := until(ctx, limit, g.healthy); err != nil {
+	return wait.Each(c.groups, func(g *group) error {
+		if err := wait.Until(ctx, limit, g.healthy); err != nil {
 			return fmt.Errorf("%s is not well: %w", g.name, err)
 		}
 		return nil

@@ -17,6 +17,7 @@ import (
 
 	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/internal/wait"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
@@ -102,7 +103,7 @@ func TestFailoverLosesALock(t *testing.T) {
 			promoted := s.await(ctx, "promotion", 0, of(histories.Promoted, histories.Info))
 			s.grant(ctx) // the workers have followed
 			var got any
-			err := until(ctx, 10*time.Second, func(ctx context.Context) (err error) {
+			err := wait.Until(ctx, 10*time.Second, func(ctx context.Context) (err error) {
 				got, err = e.Lock[0].Do(ctx, "GET", "lost")
 				return err
 			})
@@ -227,7 +228,7 @@ func TestOrphansAreCleaned(t *testing.T) {
 	if err := marked.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	err := until(t.Context(), 5*time.Second, func(context.Context) error {
+	err := wait.Until(t.Context(), 5*time.Second, func(context.Context) error {
 		found := orphans(self)
 		if !slices.Contains(found, marked.Process.Pid) || slices.Contains(found, bare.Process.Pid) {
 			return syscall.ESRCH // exec takes a moment

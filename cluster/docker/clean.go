@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/moby/moby/client"
+
+	"github.com/lockcheck/lockcheck/internal/wait"
 )
 
 // Clean removes what killed runs left behind, and says what it removed: worker
@@ -58,7 +60,7 @@ func cleanProcesses(ctx context.Context) ([]string, error) {
 		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 			continue // gone by itself
 		}
-		err := until(ctx, cleanLimit, func(context.Context) error {
+		err := wait.Until(ctx, cleanLimit, func(context.Context) error {
 			if syscall.Kill(pid, 0) == nil && !zombie(pid) {
 				return fmt.Errorf("process %d does not die", pid)
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/internal/wait"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
@@ -62,7 +63,7 @@ func TestRedisCluster(t *testing.T) {
 		s.must(ctx, histories.Fault{F: histories.Kill, Targets: []string{now}})
 		killed := s.Now()
 		s.await(ctx, "promotion", killed, of(histories.Promoted, histories.Info))
-		err = until(ctx, 10*time.Second, func(ctx context.Context) error {
+		err = wait.Until(ctx, 10*time.Second, func(ctx context.Context) error {
 			_, err := e.Do(ctx, "GET", "pinned")
 			return err
 		})

@@ -10,10 +10,7 @@
 //	engine.go, image.go, network.go      the container engine, our image, a private network
 //	node.go, reach.go, shell.go          servers, where they are reached, their process 1
 //	topology.go, prepare.go, healthy.go  how they stand to each other, and whether they do
-//	hosts.go, wire.go, worker.go         worker processes and what is said to them
-//	redis.go, sql.go, queue.go           what a worker has in its Env, over the usual client libraries
-//	errors.go                            what their errors mean
-//	link.go                              their connections, which can be cut without being root
+//	hosts.go, findings.go                worker processes from outside; package process is one from inside
 //	inject.go, roles.go, fault_*.go      the faults, each with the proof that it bit
 //	watch.go                             who is master, as the servers themselves say
 //	clean.go, owner.go                   removing what a killed run left
@@ -51,7 +48,7 @@ type Config struct {
 	Image string       // base image: any Debian-based one, with or without Redis or Valkey; default DefaultImage
 	Log   *slog.Logger // default: discards
 	Tell  func(string) // hears that an image is built, which takes minutes; default: nobody
-	Self  string       // the executable whose hidden verb `worker` calls WorkerMain; default this one
+	Self  string       // the executable whose hidden verb `worker` calls process.Main; default this one
 	Args  []string     // what to start Self with; default `worker`
 
 	// Harmless makes Inject do nothing to anything: a fault is resolved and

@@ -15,6 +15,7 @@ import (
 
 	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/cluster/clustertest"
+	"github.com/lockcheck/lockcheck/cluster/process"
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
@@ -29,7 +30,7 @@ var (
 // with the argument that lockcheck gets.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "worker" {
-		if err := WorkerMain(context.Background(), os.Stdin, os.Stdout, testWorker); err != nil {
+		if err := process.Main(context.Background(), os.Stdin, os.Stdout, testWorker); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/cluster/process"
 )
 
 // Driver is how this package is registered: see package cluster/servers.
@@ -17,7 +18,7 @@ var Driver = cluster.Driver{
 		return New(ctx, Config{Image: c.Image, Tell: c.Tell})
 	},
 	Clean: Clean,
-	Work:  WorkerMain,
+	Work:  process.Main,
 }
 
 var traits = cluster.Traits{Name: "docker"}

@@ -14,9 +14,10 @@ import (
 
 	"github.com/containerd/errdefs"
 	"github.com/moby/moby/client"
-	"github.com/redis/go-redis/v9"
 	"github.com/testcontainers/testcontainers-go"
 	tclog "github.com/testcontainers/testcontainers-go/log"
+
+	"github.com/lockcheck/lockcheck/cluster/process"
 )
 
 // Every container and network has the first three; only what has the first is
@@ -51,7 +52,7 @@ func connect(ctx context.Context, log *slog.Logger) (*engine, error) {
 		return nil, err
 	}
 	tclog.SetDefault(talk{log})
-	quietRedis(log)
+	process.QuietRedis(log)
 	ctx, cancel := context.WithTimeout(ctx, connectLimit)
 	defer cancel()
 	if err := namedAnswers(ctx); err != nil {
@@ -212,14 +213,4 @@ type talk struct{ log *slog.Logger }
 
 func (t talk) Printf(format string, v ...any) {
 	t.log.Debug(strings.TrimSpace(fmt.Sprintf(format, v...)))
-}
-
-// quietRedis keeps go-redis from printing.
-func quietRedis(log *slog.Logger) { redis.SetLogger(redisTalk{log}) }
-
-// redisTalk hands what go-redis prints to a logger.
-type redisTalk struct{ log *slog.Logger }
-
-func (t redisTalk) Printf(ctx context.Context, format string, v ...any) {
-	t.log.DebugContext(ctx, fmt.Sprintf(format, v...))
 }

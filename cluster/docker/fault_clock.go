@@ -11,6 +11,8 @@ import (
 
 	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/cluster/inject"
+	"github.com/lockcheck/lockcheck/cluster/process"
+	"github.com/lockcheck/lockcheck/internal/wait"
 )
 
 // Skewing wall clocks: of Redis servers by the shim in their image
@@ -36,7 +38,7 @@ func (b backend) Skew(ctx context.Context, ts inject.Targets, jump time.Duration
 	for i, h := range t.hosts {
 		jobs = append(jobs, func() (err error) { hostProofs[i], err = b.skewHost(ctx, h, jump, drift); return err })
 	}
-	err := each(jobs, func(job func() error) error { return job() })
+	err := wait.Each(jobs, func(job func() error) error { return job() })
 	return join(nodeProofs, hostProofs), err
 }
 
@@ -62,7 +64,7 @@ func (c *cell) skewNode(ctx context.Context, n *node, jump time.Duration, drift 
 		return "", err
 	}
 	if jump == 0 { // a drift takes time to show
-		if err := sleep(ctx, driftShows(drift)); err != nil {
+		if err := wait.Sleep(ctx, driftShows(drift)); err != nil {
 			return "", err
 		}
 	}
@@ -113,7 +115,7 @@ func (n *node) healClock(ctx context.Context) error {
 }
 
 func (c *cell) skewHost(ctx context.Context, h *host, jump time.Duration, drift float64) (string, error) {
-	n, err := c.change(ctx, h, func(want *control) {
+	n, err := c.change(ctx, h, func(want *process.Control) {
 		if c.p.Harmless {
 			return
 		}
@@ -122,17 +124,17 @@ func (c *cell) skewHost(ctx context.Context, h *host, jump time.Duration, drift 
 		if drift != 0 {
 			rate = drift
 		}
-		want.Clock = clockShift{Offset: want.Clock.at(now) + jump, Drift: rate, Since: now}
+		want.Clock = process.ClockShift{Offset: want.Clock.At(now) + jump, Drift: rate, Since: now}
 	})
 	switch {
 	case err != nil:
 		return "", err
 	case jump == 0 && drift != 0 && !c.p.Harmless:
 		// Ask again when the drift shows.
-		if err := sleep(ctx, driftShows(drift)); err != nil {
+		if err := wait.Sleep(ctx, driftShows(drift)); err != nil {
 			return "", err
 		}
-		if n, err = c.change(ctx, h, func(*control) {}); err != nil {
+		if n, err = c.change(ctx, h, func(*process.Control) {}); err != nil {
 			return "", err
 		}
 	}

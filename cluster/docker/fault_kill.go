@@ -16,7 +16,9 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/lockcheck/lockcheck/cluster/inject"
+	"github.com/lockcheck/lockcheck/cluster/process"
 	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/internal/wait"
 )
 
 // Killing and starting: of servers and of worker processes.
@@ -31,8 +33,8 @@ func (b backend) Kill(ctx context.Context, ts inject.Targets, mode string) (stri
 	t := b.find(ts)
 	err := b.act(func() error {
 		return errors.Join(
-			each(t.nodes, func(n *node) error { return n.kill(ctx, mode == histories.ModeProcess) }),
-			each(t.hosts, func(h *host) error {
+			wait.Each(t.nodes, func(n *node) error { return n.kill(ctx, mode == histories.ModeProcess) }),
+			wait.Each(t.hosts, func(h *host) error {
 				if !h.kill() {
 					return fmt.Errorf("%s: %w", h.name, errAlready)
 				}
@@ -65,7 +67,7 @@ func ofNodes(nodes []*node, look func(*node) string) []string {
 	for i := range indices {
 		indices[i] = i
 	}
-	_ = each(indices, func(i int) error { proofs[i] = look(nodes[i]); return nil })
+	_ = wait.Each(indices, func(i int) error { proofs[i] = look(nodes[i]); return nil })
 	return proofs
 }
 
@@ -85,7 +87,7 @@ func (n *node) silence(ctx context.Context) string {
 		return ""
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return n.name + " does not answer PING (connection refused)"
-	case isTimeout(err):
+	case process.IsTimeout(err):
 		return fmt.Sprintf("%s does not answer PING (nothing for %s)", n.name, pingLimit)
 	}
 	return fmt.Sprintf("%s does not answer PING (%v)", n.name, err)
@@ -126,8 +128,8 @@ func (b backend) Start(ctx context.Context, ts inject.Targets, empty bool) (stri
 		slices.ContainsFunc(t.hosts, func(h *host) bool { return h.death() == "" })
 	err := b.act(func() error {
 		return errors.Join(
-			each(t.nodes, func(n *node) error { return n.start(ctx, empty) }),
-			each(t.hosts, func(h *host) error { return b.revive(ctx, h) }))
+			wait.Each(t.nodes, func(n *node) error { return n.start(ctx, empty) }),
+			wait.Each(t.hosts, func(h *host) error { return b.revive(ctx, h) }))
 	})
 	if ran {
 		return "", err // some have not been started
@@ -164,7 +166,7 @@ const lifeLimit = 3 * time.Second
 // life looks whether a server answers, and with what.
 func (n *node) life(ctx context.Context) string {
 	proof := ""
-	_ = until(ctx, lifeLimit, func(ctx context.Context) error { // what is found is the proof
+	_ = wait.Until(ctx, lifeLimit, func(ctx context.Context) error { // what is found is the proof
 		if err := n.ping(ctx, time.Second); err != nil {
 			return err
 		}
@@ -206,7 +208,7 @@ func (n *node) start(ctx context.Context, empty bool) error {
 		return err
 	}
 	n.harm.host, n.harm.process = false, false
-	return until(ctx, startLimit, n.answers)
+	return wait.Until(ctx, startLimit, n.answers)
 }
 
 // startContainer starts a killed container. Its network namespace is new, so

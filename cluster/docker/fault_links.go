@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/cluster/inject"
+	"github.com/lockcheck/lockcheck/cluster/process"
+	"github.com/lockcheck/lockcheck/internal/wait"
 )
 
 // Cutting links and losing packets. Between servers by iptables at the
@@ -31,7 +33,7 @@ func (b backend) Lose(ctx context.Context, links []inject.Link, share float64) (
 // plan says what is to be done to which receivers. There is no link between two
 // workers.
 func (c *cell) plan(links []inject.Link, loss bool, rate float64) *cutting {
-	p := &cutting{loss: loss, rate: rate, rules: map[*node][]string{}, peers: map[*node][]string{}, links: map[*host]map[string]linkCut{}}
+	p := &cutting{loss: loss, rate: rate, rules: map[*node][]string{}, peers: map[*node][]string{}, links: map[*host]map[string]process.Cut{}}
 	for _, l := range links {
 		from, to := c.find(inject.Targets{l.From}), c.find(inject.Targets{l.To})
 		switch {
@@ -52,7 +54,7 @@ type cutting struct {
 	rate  float64
 	rules map[*node][]string // at the receiver
 	peers map[*node][]string // whom a sender is to try to reach: "ip/port"
-	links map[*host]map[string]linkCut
+	links map[*host]map[string]process.Cut
 	nodes []*node
 	hosts []*host
 }
@@ -77,7 +79,7 @@ func fromRule(a *node) string { return "-s " + a.addr.Addr().String() }
 
 func (p *cutting) worker(h *host, n *node, out bool) {
 	if p.links[h] == nil {
-		p.links[h] = map[string]linkCut{}
+		p.links[h] = map[string]process.Cut{}
 		p.hosts = append(p.hosts, h)
 	}
 	cut := p.links[h][n.name]
@@ -105,7 +107,7 @@ func (c *cell) cut(ctx context.Context, p *cutting) (string, error) {
 	for i, h := range p.hosts {
 		jobs = append(jobs, func() (err error) { heard[i], err = c.cutHost(ctx, h, p); return err })
 	}
-	err := each(jobs, func(job func() error) error { return job() })
+	err := wait.Each(jobs, func(job func() error) error { return job() })
 	return p.proof(drops, heard), err
 }
 
@@ -149,7 +151,7 @@ func (c *cell) cutNode(ctx context.Context, n *node, p *cutting) (string, error)
 	}
 	// Each look has the time of the whole fault: one that is cut short leaves
 	// the node's shell out of step.
-	err := until(ctx, limit, func(context.Context) error {
+	err := wait.Until(ctx, limit, func(context.Context) error {
 		out, err := n.sh(ctx, "iptables -nvxL LOCKCHECK")
 		if dropped = packets(out); err == nil && dropped == 0 {
 			err = errNoDrop
@@ -223,14 +225,14 @@ func (b backend) Mend(ctx context.Context, links []inject.Link) (string, error) 
 	}
 	for _, h := range p.hosts {
 		mended := 0
-		n, err := b.change(ctx, h, func(want *control) {
-			kept := map[string]linkCut{}
+		n, err := b.change(ctx, h, func(want *process.Control) {
+			kept := map[string]process.Cut{}
 			for name, cut := range want.Links {
-				left := cut.without(p.links[h][name])
+				left := cut.Without(p.links[h][name])
 				if left != cut {
 					mended++
 				}
-				if left != (linkCut{}) {
+				if left != (process.Cut{}) {
 					kept[name] = left
 				}
 			}
@@ -246,17 +248,6 @@ func (b backend) Mend(ctx context.Context, links []inject.Link) (string, error) 
 	proofs = slices.DeleteFunc(proofs, func(s string) bool { return s == "" })
 	slices.Sort(proofs)
 	return join(proofs), nil
-}
-
-// without is a cut less what is mended of it.
-func (a linkCut) without(mended linkCut) linkCut {
-	if mended.Out {
-		a.Out, a.LossOut = false, 0
-	}
-	if mended.In {
-		a.In, a.LossIn = false, 0
-	}
-	return a
 }
 
 // mendNode takes the rules away that drop what comes from the senders of a plan.
@@ -300,16 +291,16 @@ func (n *node) healRules(ctx context.Context) error {
 // does not reach any more.
 func (c *cell) cutHost(ctx context.Context, h *host, p *cutting) (string, error) {
 	links := p.links[h]
-	apply := func(want *control) {
+	apply := func(want *process.Control) {
 		if c.p.Harmless {
 			return
 		}
-		merged := map[string]linkCut{}
+		merged := map[string]process.Cut{}
 		for name, cut := range want.Links {
 			merged[name] = cut
 		}
 		for name, cut := range links {
-			merged[name] = merged[name].and(cut)
+			merged[name] = merged[name].And(cut)
 		}
 		want.Links = merged
 	}
@@ -328,11 +319,6 @@ func (c *cell) cutHost(ctx context.Context, h *host, p *cutting) (string, error)
 	return c.lost(ctx, h, n.Lost)
 }
 
-// and joins two states of one link.
-func (a linkCut) and(b linkCut) linkCut {
-	return linkCut{Out: a.Out || b.Out, In: a.In || b.In, LossOut: max(a.LossOut, b.LossOut), LossIn: max(a.LossIn, b.LossIn)}
-}
-
 // lossLimit bounds waiting for the first packet to get lost.
 const lossLimit = 2 * time.Second
 
@@ -341,9 +327,9 @@ func (c *cell) lost(ctx context.Context, h *host, before int64) (string, error) 
 	if c.p.Harmless {
 		return "", nil
 	}
-	var n note
-	err := until(ctx, lossLimit, func(ctx context.Context) (err error) {
-		if n, err = c.change(ctx, h, func(*control) {}); err == nil && n.Lost <= before {
+	var n process.Note
+	err := wait.Until(ctx, lossLimit, func(ctx context.Context) (err error) {
+		if n, err = c.change(ctx, h, func(*process.Control) {}); err == nil && n.Lost <= before {
 			err = errors.New("nothing lost yet")
 		}
 		return err

@@ -14,7 +14,9 @@ import (
 	"github.com/moby/moby/client"
 
 	"github.com/lockcheck/lockcheck/cluster/inject"
+	"github.com/lockcheck/lockcheck/cluster/process"
 	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/internal/wait"
 )
 
 // Pause implements inject.Freezer: servers by the freezer, worker processes by
@@ -23,8 +25,8 @@ func (b backend) Pause(ctx context.Context, ts inject.Targets) (string, error) {
 	t := b.find(ts)
 	err := b.act(func() error {
 		return errors.Join(
-			each(t.nodes, func(n *node) error { return n.pause(ctx) }),
-			each(t.hosts, func(h *host) error { return h.signal(syscall.SIGSTOP) }))
+			wait.Each(t.nodes, func(n *node) error { return n.pause(ctx) }),
+			wait.Each(t.hosts, func(h *host) error { return h.signal(syscall.SIGSTOP) }))
 	})
 	return proven(err, func() string {
 		return join(ofNodes(t.nodes, func(n *node) string { return n.silence(ctx) }),
@@ -39,12 +41,12 @@ func (b backend) Resume(ctx context.Context, ts inject.Targets) (string, error) 
 		slices.ContainsFunc(t.hosts, func(h *host) bool { return !h.frozen() })
 	err := b.act(func() error {
 		return errors.Join(
-			each(t.nodes, func(n *node) error { return n.unpause(ctx) }),
-			each(t.hosts, func(h *host) error {
+			wait.Each(t.nodes, func(n *node) error { return n.unpause(ctx) }),
+			wait.Each(t.hosts, func(h *host) error {
 				if err := h.signal(syscall.SIGCONT); err != nil {
 					return err
 				}
-				_, err := b.change(ctx, h, func(want *control) { want.Frozen, want.Still = nil, nil })
+				_, err := b.change(ctx, h, func(want *process.Control) { want.Frozen, want.Still = nil, nil })
 				return err
 			}))
 	})
@@ -88,7 +90,7 @@ func (c *cell) freezeParts(ctx context.Context, workers []int, part string, stil
 	what := map[string]string{histories.StepRenewal: "renewals", histories.StepWork: "work"}[part]
 	var proofs []string
 	for _, h := range c.hostsOf(workers) {
-		n, err := c.change(ctx, h, func(want *control) {
+		n, err := c.change(ctx, h, func(want *process.Control) {
 			list := &want.Frozen
 			if part == histories.StepWork {
 				list = &want.Still
@@ -142,7 +144,7 @@ func (n *node) unpause(ctx context.Context) error {
 
 // stopped looks whether the kernel says that a worker process is stopped.
 func (h *host) stopped(ctx context.Context) string {
-	err := until(ctx, pingLimit, func(context.Context) error {
+	err := wait.Until(ctx, pingLimit, func(context.Context) error {
 		if s := h.state(); s != "T" {
 			return fmt.Errorf("state %s", s)
 		}

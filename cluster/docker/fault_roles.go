@@ -13,6 +13,8 @@ import (
 
 	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/cluster/inject"
+	"github.com/lockcheck/lockcheck/cluster/process"
+	"github.com/lockcheck/lockcheck/internal/wait"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
@@ -27,7 +29,7 @@ func (b backend) SwitchOver(ctx context.Context, master inject.Target) (string, 
 	err := b.act(func() error {
 		switch b.o.Topology.Lock {
 		case env.Sentinel:
-			return b.lockGroup().of(sentinelKind)[0].do(ctx, "SENTINEL", "FAILOVER", masterName)
+			return b.lockGroup().of(sentinelKind)[0].do(ctx, "SENTINEL", "FAILOVER", process.MasterName)
 		case env.RedisCluster:
 			return b.clusterFailover(ctx, old)
 		}
@@ -41,7 +43,7 @@ func (b backend) SwitchOver(ctx context.Context, master inject.Target) (string, 
 		limit = askLimit
 	}
 	var now *node
-	err = until(ctx, limit, func(ctx context.Context) (err error) {
+	err = wait.Until(ctx, limit, func(ctx context.Context) (err error) {
 		now, err = b.promotedFrom(ctx, old)
 		return err
 	})
@@ -152,7 +154,7 @@ func (c *cell) evictOne(ctx context.Context, n *node, share float64) (string, er
 		return "", err
 	}
 	var gone, limit int64
-	_ = until(ctx, askLimit, func(ctx context.Context) error { // how many is the proof
+	_ = wait.Until(ctx, askLimit, func(ctx context.Context) error { // how many is the proof
 		if err := c.act(func() (err error) { limit, err = n.squeeze(ctx, limit, share); return err }); err != nil {
 			return err
 		}

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/cluster/inject"
+	"github.com/lockcheck/lockcheck/cluster/process"
 	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/internal/wait"
 )
 
 // Faults that wait for a worker to reach a step.
@@ -21,7 +23,7 @@ func (b backend) Ambush(ctx context.Context, a inject.Ambush) (inject.Caught, er
 	if b.p.Harmless {
 		return inject.Caught{}, nil
 	}
-	hits := make(chan note, 16*len(a.Workers))
+	hits := make(chan process.Note, 16*len(a.Workers))
 	laid := map[int64]int{}
 	for _, w := range a.Workers {
 		id := b.seq.Add(1)
@@ -34,7 +36,7 @@ func (b backend) Ambush(ctx context.Context, a inject.Ambush) (inject.Caught, er
 	}
 	timer := time.NewTimer(a.Wait)
 	defer timer.Stop()
-	var first note
+	var first process.Note
 	select {
 	case first = <-hits:
 	case <-timer.C:
@@ -57,12 +59,12 @@ func (b backend) Ambush(ctx context.Context, a inject.Ambush) (inject.Caught, er
 
 // lay tells the hosts about the ambushes.
 func (c *cell) lay(ctx context.Context, a inject.Ambush, laid map[int64]int) error {
-	return each(c.hostsOf(a.Workers), func(h *host) error {
-		_, err := c.change(ctx, h, func(want *control) {
+	return wait.Each(c.hostsOf(a.Workers), func(h *host) error {
+		_, err := c.change(ctx, h, func(want *process.Control) {
 			list := slices.Clone(want.Ambushes)
 			for id, w := range laid {
 				if slices.Contains(h.workers, w) {
-					list = append(list, ambush{ID: id, Worker: w, Step: a.Step, F: a.F, For: a.Delay})
+					list = append(list, process.Ambush{ID: id, Worker: w, Step: a.Step, F: a.F, For: a.Delay})
 				}
 			}
 			want.Ambushes = list
@@ -73,19 +75,19 @@ func (c *cell) lay(ctx context.Context, a inject.Ambush, laid map[int64]int) err
 
 // unlay takes back what nobody has run into.
 func (c *cell) unlay(ctx context.Context, a inject.Ambush, laid map[int64]int) error {
-	return each(c.hostsOf(a.Workers), func(h *host) error {
-		_, err := c.change(ctx, h, func(want *control) {
-			want.Ambushes = slices.DeleteFunc(slices.Clone(want.Ambushes), func(a ambush) bool { _, ours := laid[a.ID]; return ours })
+	return wait.Each(c.hostsOf(a.Workers), func(h *host) error {
+		_, err := c.change(ctx, h, func(want *process.Control) {
+			want.Ambushes = slices.DeleteFunc(slices.Clone(want.Ambushes), func(a process.Ambush) bool { _, ours := laid[a.ID]; return ours })
 		})
 		return err
 	})
 }
 
 // ambushed is told that a worker has run into an ambush.
-func (c *cell) ambushed(h *host, n note) {
+func (c *cell) ambushed(h *host, n process.Note) {
 	hits, waiting := c.waits.Load(n.Hit)
 	h.mu.Lock()
-	var a ambush
+	var a process.Ambush
 	for _, x := range h.want.Ambushes {
 		if x.ID == n.Hit {
 			a = x
@@ -106,14 +108,14 @@ func (c *cell) ambushed(h *host, n note) {
 	}
 	if waiting {
 		select {
-		case hits.(chan note) <- n:
+		case hits.(chan process.Note) <- n:
 		default: // a delay that is hit again and again
 		}
 	}
 }
 
 // aftermath looks whether the worker that ran into it is as it should be.
-func aftermath(ctx context.Context, a inject.Ambush, h *host, name string, n note) string {
+func aftermath(ctx context.Context, a inject.Ambush, h *host, name string, n process.Note) string {
 	at := fmt.Sprintf("%s at %q, %.3f s", name, a.Step, n.At.Seconds())
 	switch a.F {
 	case histories.Crash:

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+
+	"github.com/lockcheck/lockcheck/cluster/process"
+	"github.com/lockcheck/lockcheck/internal/wait"
 )
 
 // HealAll implements inject.Healer. The look is at the tables and the clocks of
@@ -18,8 +21,8 @@ func (b backend) HealAll(ctx context.Context) (string, error) {
 	skewed := slices.DeleteFunc(slices.Clone(hurt), func(n *node) bool { return !n.skewed() })
 	hosts := slices.DeleteFunc(slices.Clone(b.hosts), func(h *host) bool { return !h.hurt() })
 	err := errors.Join(
-		each(b.nodes(), func(n *node) error { return n.healSoft(ctx) }),
-		each(b.hosts, func(h *host) error { return b.healHost(ctx, h) }))
+		wait.Each(b.nodes(), func(n *node) error { return n.healSoft(ctx) }),
+		wait.Each(b.hosts, func(h *host) error { return b.healHost(ctx, h) }))
 	if err != nil {
 		return "", err
 	}
@@ -63,12 +66,12 @@ func (h *host) hurt() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	w := &h.want
-	return len(w.Links)+len(w.Frozen)+len(w.Still)+len(w.Ambushes) > 0 || w.Clock != clockShift{}
+	return len(w.Links)+len(w.Frozen)+len(w.Still)+len(w.Ambushes) > 0 || w.Clock != process.ClockShift{}
 }
 
 // healedHost asks a worker process whether it is well.
 func (c *cell) healedHost(ctx context.Context, h *host) string {
-	n, err := c.change(ctx, h, func(*control) {})
+	n, err := c.change(ctx, h, func(*process.Control) {})
 	if err != nil || n.Ack == 0 || n.Wall.Abs() > skewTolerance || len(n.Unreachable) > 0 {
 		return ""
 	}
@@ -81,13 +84,13 @@ func (c *cell) Heal(ctx context.Context) error {
 	c.faultMu.Lock()
 	defer c.faultMu.Unlock()
 	return errors.Join(
-		each(c.nodes(), func(n *node) error {
+		wait.Each(c.nodes(), func(n *node) error {
 			if err := n.heal(ctx); err != nil {
 				return fmt.Errorf("not healed: %w", err)
 			}
 			return nil
 		}),
-		each(c.hosts, func(h *host) error {
+		wait.Each(c.hosts, func(h *host) error {
 			if h.state() == "T" {
 				if err := h.signal(syscall.SIGCONT); err != nil {
 					return err
@@ -99,8 +102,8 @@ func (c *cell) Heal(ctx context.Context) error {
 
 // healHost tells a worker process that nothing is wrong any more.
 func (c *cell) healHost(ctx context.Context, h *host) error {
-	_, err := c.change(ctx, h, func(want *control) {
-		*want = control{}
+	_, err := c.change(ctx, h, func(want *process.Control) {
+		*want = process.Control{}
 	})
 	return err
 }

@@ -10,12 +10,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockcheck/lockcheck/cluster/process"
+	"github.com/lockcheck/lockcheck/internal/wait"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
 // healthy looks once whether every server answers and replication is in order.
 func (g *group) healthy(ctx context.Context) error {
-	err := each(g.nodes, func(n *node) error {
+	err := wait.Each(g.nodes, func(n *node) error {
 		if err := n.ping(ctx, time.Second); err != nil {
 			return fmt.Errorf("%s does not answer: %w", n.name, err)
 		}
@@ -29,7 +31,7 @@ func (g *group) healthy(ctx context.Context) error {
 		if err := replicationInOrder(ctx, g.of(redisKind)); err != nil {
 			return err
 		}
-		return each(g.of(sentinelKind), func(n *node) error { return n.agrees(ctx, g) })
+		return wait.Each(g.of(sentinelKind), func(n *node) error { return n.agrees(ctx, g) })
 	case env.RedisCluster:
 		return g.clusterInOrder(ctx)
 	}
@@ -79,7 +81,7 @@ func replicationInOrder(ctx context.Context, servers []*node) error {
 // agrees wants a sentinel to see the same master as the servers say, and all
 // replicas and other sentinels, none of them down.
 func (n *node) agrees(ctx context.Context, g *group) error {
-	m, err := n.redis.Do(ctx, "SENTINEL", "MASTER", masterName).Slice()
+	m, err := n.redis.Do(ctx, "SENTINEL", "MASTER", process.MasterName).Slice()
 	if err != nil {
 		return fmt.Errorf("%s: %w", n.name, err)
 	}
@@ -111,7 +113,7 @@ func (n *node) agrees(ctx context.Context, g *group) error {
 
 func (n *node) seesNobodyDown(ctx context.Context) error {
 	for _, who := range []string{"REPLICAS", "SENTINELS"} {
-		list, err := n.redis.Do(ctx, "SENTINEL", who, masterName).Slice()
+		list, err := n.redis.Do(ctx, "SENTINEL", who, process.MasterName).Slice()
 		if err != nil {
 			return fmt.Errorf("%s: %w", n.name, err)
 		}

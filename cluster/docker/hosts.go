@@ -16,8 +16,10 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/cluster/inject"
+	"github.com/lockcheck/lockcheck/cluster/process"
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/internal/tail"
+	"github.com/lockcheck/lockcheck/internal/wait"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
@@ -32,20 +34,20 @@ type host struct {
 
 	mu     sync.Mutex
 	life   int
-	want   control // what it is told to be like
+	want   process.Control // what it is told to be like
 	stdin  *os.File
 	proc   *os.Process
 	ended  chan struct{} // closed when the process has ended and all it said is read
 	killed bool          // by us: its end is no error
 	paused bool
 	err    error
-	acks   map[int64]chan note
+	acks   map[int64]chan process.Note
 }
 
 // StartWorkers implements cluster.Cluster.
 func (c *cell) StartWorkers(ctx context.Context) error {
 	for first := 0; first < c.o.Workers; first += c.o.PerHost {
-		h := &host{name: histories.WorkerName(first), acks: map[int64]chan note{}}
+		h := &host{name: histories.WorkerName(first), acks: map[int64]chan process.Note{}}
 		for n := first; n < min(first+c.o.PerHost, c.o.Workers); n++ {
 			h.workers = append(h.workers, n)
 		}
@@ -86,9 +88,9 @@ func (c *cell) startHost(ctx context.Context, h *host) error {
 	return h.tell(c.helloTo(h))
 }
 
-func (c *cell) helloTo(h *host) hello {
-	return hello{
-		Run: c.p.run, Start: c.clock.start, Seed: c.o.Seed, Host: h.name, Workers: h.workers, Life: h.life,
+func (c *cell) helloTo(h *host) process.Hello {
+	return process.Hello{
+		Run: c.p.run, Start: c.clock.Started(), Seed: c.o.Seed, Host: h.name, Workers: h.workers, Life: h.life,
 		Spec: c.o.Spec, CallTimeout: c.o.CallTimeout, Servers: c.servers(), Control: h.want, Own: c.o.Own,
 	}
 }
@@ -130,7 +132,7 @@ func (c *cell) heard(h *host, line []byte) error {
 		c.emit(e)
 		return nil
 	}
-	var n note
+	var n process.Note
 	if err := json.Unmarshal(line[1:], &n); err != nil {
 		return err
 	}
@@ -185,23 +187,23 @@ var errNoAnswer = errors.New("the worker process does not answer")
 // change changes what a host is to be like and waits until it is so: the
 // answer is the process's own. A process that is stopped, dead or dying is so
 // when it goes on or is started.
-func (c *cell) change(ctx context.Context, h *host, f func(*control)) (note, error) {
+func (c *cell) change(ctx context.Context, h *host, f func(*process.Control)) (process.Note, error) {
 	h.mu.Lock()
 	f(&h.want)
 	h.want.Seq = c.seq.Add(1)
 	h.want.Phase = env.Phase(c.phase.Load())
 	if !h.alive() || h.killed {
 		h.mu.Unlock()
-		return note{}, nil
+		return process.Note{}, nil
 	}
 	ended := h.ended
-	ack := make(chan note, 1)
+	ack := make(chan process.Note, 1)
 	h.acks[h.want.Seq] = ack
 	err := h.tell(h.want)
 	paused := h.paused
 	h.mu.Unlock()
 	if err != nil || paused {
-		return note{}, err
+		return process.Note{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, ackLimit)
 	defer cancel()
@@ -209,9 +211,9 @@ func (c *cell) change(ctx context.Context, h *host, f func(*control)) (note, err
 	case n := <-ack:
 		return n, nil
 	case <-ended:
-		return note{}, nil
+		return process.Note{}, nil
 	case <-ctx.Done():
-		return note{}, fmt.Errorf("%s: %w", h.name, errNoAnswer)
+		return process.Note{}, fmt.Errorf("%s: %w", h.name, errNoAnswer)
 	}
 }
 
@@ -294,7 +296,7 @@ func (h *host) kill() bool {
 
 // killWorkers leaves no worker process.
 func (c *cell) killWorkers() {
-	_ = each(c.hosts, func(h *host) error { h.kill(); return nil })
+	_ = wait.Each(c.hosts, func(h *host) error { h.kill(); return nil })
 }
 
 // signal sends a signal to the process, which has a group of its own.

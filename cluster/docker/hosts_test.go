@@ -6,6 +6,8 @@ import (
 	"errors"
 	"os"
 	"testing"
+
+	"github.com/lockcheck/lockcheck/cluster/process"
 )
 
 func TestAWorkerThatIsDyingNeedNotObey(t *testing.T) {
@@ -30,14 +32,14 @@ func TestAWorkerThatIsDyingNeedNotObey(t *testing.T) {
 			if !c.hears {
 				out.Close()
 			}
-			h := &host{name: "worker-0", proc: &os.Process{}, stdin: in, killed: c.killed, ended: make(chan struct{}), acks: map[int64]chan note{}}
+			h := &host{name: "worker-0", proc: &os.Process{}, stdin: in, killed: c.killed, ended: make(chan struct{}), acks: map[int64]chan process.Note{}}
 			if c.ends {
 				go func() {
 					_, _ = out.Read(make([]byte, 1)) // it has been told
 					close(h.ended)
 				}()
 			}
-			_, err = new(cell).change(t.Context(), h, func(*control) {})
+			_, err = new(cell).change(t.Context(), h, func(*process.Control) {})
 			if (err == nil) != c.ok || errors.Is(err, errNoAnswer) {
 				t.Errorf("answered %v", err)
 			}

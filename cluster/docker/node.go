@@ -14,6 +14,8 @@ import (
 	"github.com/moby/moby/api/types/network"
 	"github.com/redis/go-redis/v9"
 	"github.com/testcontainers/testcontainers-go"
+
+	"github.com/lockcheck/lockcheck/cluster/process"
 )
 
 // nodeKind is what runs on a node.
@@ -39,7 +41,7 @@ type node struct {
 	engine *engine
 	secret string        // password of SQL and the queue
 	redis  *redis.Client // the director's own, for Redis and Sentinel
-	sql    *sqlDB        // for SQL
+	sql    *process.SQL  // for SQL
 	shell  shell         // process 1 of the container
 
 	mu    sync.Mutex
@@ -130,7 +132,7 @@ func directorClient(addr string) *redis.Client {
 	return redis.NewClient(&redis.Options{
 		Addr: addr, Protocol: 2, DisableIdentity: true, MaxRetries: -1, DialerRetries: 1,
 		ContextTimeoutEnabled: true, DialTimeout: time.Second, ReadTimeout: 2 * time.Second, PoolSize: 8,
-		MaintNotificationsConfig: noMaintenance,
+		MaintNotificationsConfig: process.NoMaintenance,
 	})
 }
 

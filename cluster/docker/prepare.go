@@ -11,6 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/cluster/process"
+	"github.com/lockcheck/lockcheck/internal/wait"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
@@ -22,23 +24,23 @@ const prepareLimit = 30 * time.Second
 func (g *group) prepare(ctx context.Context, o cluster.Options) error {
 	ctx, cancel := context.WithTimeout(ctx, prepareLimit)
 	defer cancel()
-	err := each(g.nodes, func(n *node) error {
+	err := wait.Each(g.nodes, func(n *node) error {
 		if err := n.heal(ctx); err != nil {
 			return err
 		}
-		return until(ctx, prepareLimit, n.answers)
+		return wait.Until(ctx, prepareLimit, n.answers)
 	})
 	if err != nil {
 		return err
 	}
-	if err := each(g.nodes, func(n *node) error { return n.empty(ctx) }); err != nil {
+	if err := wait.Each(g.nodes, func(n *node) error { return n.empty(ctx) }); err != nil {
 		return err
 	}
 	persistence := persistNone
 	if g.kind != env.NoLock {
 		persistence = o.Topology.Persistence
 	}
-	if err := each(g.of(redisKind), func(n *node) error { return n.persist(ctx, persistence) }); err != nil {
+	if err := wait.Each(g.of(redisKind), func(n *node) error { return n.persist(ctx, persistence) }); err != nil {
 		return err
 	}
 	return g.order(ctx, o)
@@ -52,14 +54,14 @@ func (g *group) order(ctx context.Context, o cluster.Options) error {
 	case g.kind == env.Sentinel && moved:
 		err = g.replicateAnew(ctx, o.DownAfter)
 	case g.kind == env.Sentinel:
-		err = each(g.of(sentinelKind), func(n *node) error { return n.watchSettings(ctx, o.DownAfter) })
+		err = wait.Each(g.of(sentinelKind), func(n *node) error { return n.watchSettings(ctx, o.DownAfter) })
 	case g.kind == env.RedisCluster && moved:
 		err = g.clusterAnew(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	if err := until(ctx, prepareLimit, g.healthy); err != nil {
+	if err := wait.Until(ctx, prepareLimit, g.healthy); err != nil {
 		return err
 	}
 	g.hurt = false
@@ -88,8 +90,8 @@ func (g *group) rolesMoved(ctx context.Context) bool {
 // the last failover it would tell the others.
 func (g *group) replicateAnew(ctx context.Context, downAfter time.Duration) error {
 	sentinels, servers := g.of(sentinelKind), g.of(redisKind)
-	err := each(sentinels, func(n *node) error {
-		err := n.do(ctx, "SENTINEL", "REMOVE", masterName)
+	err := wait.Each(sentinels, func(n *node) error {
+		err := n.do(ctx, "SENTINEL", "REMOVE", process.MasterName)
 		if redis.HasErrorPrefix(err, "No such master") {
 			return nil
 		}
@@ -105,17 +107,17 @@ func (g *group) replicateAnew(ctx context.Context, downAfter time.Duration) erro
 	if err := first.do(ctx, "FLUSHALL"); err != nil {
 		return err
 	}
-	err = each(servers[1:], func(n *node) error {
+	err = wait.Each(servers[1:], func(n *node) error {
 		return n.do(ctx, "REPLICAOF", first.addr.Addr().String(), first.addr.Port())
 	})
 	if err != nil {
 		return err
 	}
-	if err := until(ctx, prepareLimit, func(ctx context.Context) error { return replicationInOrder(ctx, servers) }); err != nil {
+	if err := wait.Until(ctx, prepareLimit, func(ctx context.Context) error { return replicationInOrder(ctx, servers) }); err != nil {
 		return err
 	}
-	return each(sentinels, func(n *node) error {
-		if err := n.do(ctx, "SENTINEL", "MONITOR", masterName, first.addr.Addr().String(), first.addr.Port(), quorum); err != nil {
+	return wait.Each(sentinels, func(n *node) error {
+		if err := n.do(ctx, "SENTINEL", "MONITOR", process.MasterName, first.addr.Addr().String(), first.addr.Port(), quorum); err != nil {
 			return err
 		}
 		return n.watchSettings(ctx, downAfter)
@@ -127,7 +129,7 @@ func (g *group) replicateAnew(ctx context.Context, downAfter time.Duration) erro
 const failoverTimeout = 5 * time.Second
 
 func (n *node) watchSettings(ctx context.Context, downAfter time.Duration) error {
-	return n.do(ctx, "SENTINEL", "SET", masterName,
+	return n.do(ctx, "SENTINEL", "SET", process.MasterName,
 		"down-after-milliseconds", downAfter.Milliseconds(),
 		"failover-timeout", failoverTimeout.Milliseconds(), "parallel-syncs", 2)
 }

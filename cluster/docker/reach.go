@@ -16,6 +16,8 @@ import (
 	"github.com/moby/moby/api/types/container"
 	"github.com/moby/moby/api/types/network"
 	"github.com/testcontainers/testcontainers-go"
+
+	"github.com/lockcheck/lockcheck/internal/wait"
 )
 
 // publish asks for a port of this host, of our own choosing so that it stays
@@ -85,7 +87,7 @@ func (p *Provider) reach(ctx context.Context, n *node, mapped string) (string, e
 				return c, nil
 			}
 		}
-		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+		if err := wait.Sleep(ctx, 20*time.Millisecond); err != nil {
 			return "", fmt.Errorf("no server answers at %s: %w", strings.Join(candidates, " or "), last)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/lockcheck/lockcheck/internal/wait"
 )
 
 // Redis Cluster: three masters, redis-1 … redis-3, each with a replica,
@@ -22,7 +24,7 @@ const (
 // clusterAnew makes the cluster as it was at first.
 func (g *group) clusterAnew(ctx context.Context) error {
 	nodes := g.of(redisKind)
-	err := each(nodes, func(n *node) error {
+	err := wait.Each(nodes, func(n *node) error {
 		// A replica turns into an empty master by the reset; a master must
 		// be empty before it.
 		if err := n.do(ctx, "CLUSTER", "RESET", "HARD"); err != nil && !strings.Contains(err.Error(), "contain keys") {
@@ -62,7 +64,7 @@ func assignReplicas(ctx context.Context, nodes []*node) error {
 		if err != nil {
 			return err
 		}
-		err = until(ctx, prepareLimit, func(ctx context.Context) error { return n.do(ctx, "CLUSTER", "REPLICATE", id) })
+		err = wait.Until(ctx, prepareLimit, func(ctx context.Context) error { return n.do(ctx, "CLUSTER", "REPLICATE", id) })
 		if err != nil {
 			return err
 		}
@@ -109,7 +111,7 @@ func (c *cell) clusterMasters(ctx context.Context) ([]*node, error) {
 	defer cancel()
 	members := c.locks()
 	seen := make([]string, len(members))
-	_ = each(members, func(n *node) (err error) { // who does not answer has no vote
+	_ = wait.Each(members, func(n *node) (err error) { // who does not answer has no vote
 		seen[slices.Index(members, n)], err = n.redis.ClusterNodes(ctx).Result()
 		return err
 	})

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lockcheck/lockcheck/cluster/process"
+	"github.com/lockcheck/lockcheck/internal/wait"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
@@ -131,7 +133,7 @@ func (c *cell) masters(ctx context.Context) (masters []*node, err error) {
 	default:
 		return c.locks()[:1], nil
 	}
-	err = until(ctx, masterLimit, func(ctx context.Context) (err error) {
+	err = wait.Until(ctx, masterLimit, func(ctx context.Context) (err error) {
 		masters, err = ask(ctx)
 		return err
 	})
@@ -159,8 +161,8 @@ func (c *cell) sentinelsMaster(ctx context.Context) (*node, error) {
 	defer cancel()
 	sentinels := c.lockGroup().of(sentinelKind)
 	said := make([]string, len(sentinels))
-	_ = each(sentinels, func(s *node) error { // a silent one has no vote
-		addr, err := s.redis.Do(ctx, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", masterName).StringSlice()
+	_ = wait.Each(sentinels, func(s *node) error { // a silent one has no vote
+		addr, err := s.redis.Do(ctx, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", process.MasterName).StringSlice()
 		if err == nil && len(addr) == 2 {
 			said[slices.Index(sentinels, s)] = addr[0]
 		}

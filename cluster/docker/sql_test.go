@@ -14,7 +14,9 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/cluster/process"
 	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/internal/wait"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
@@ -172,7 +174,7 @@ func TestQueue(t *testing.T) {
 		s.must(ctx, histories.Fault{F: histories.Start, Targets: []string{"queue"}})
 		// The acknowledgement of "one" may have died with the broker: at
 		// least once is what is promised.
-		err = until(ctx, 20*time.Second, func(ctx context.Context) error {
+		err = wait.Until(ctx, 20*time.Second, func(ctx context.Context) error {
 			body, ack, ok, err := q.Consume(ctx, time.Second)
 			switch {
 			case err != nil:
@@ -201,13 +203,13 @@ func TestPasswordsAreTheRunsOwn(t *testing.T) {
 		for _, n := range s.cell.nodes() {
 			switch n.kind {
 			case sqlKind:
-				db := newSQL(n.dial, "lockcheck", 5*time.Second, 1, (&net.Dialer{}).DialContext)
-				defer db.db.Close()
+				db := process.NewSQL(n.dial, "lockcheck", 5*time.Second, 1, (&net.Dialer{}).DialContext)
+				defer db.Close()
 				if _, err := db.Query(ctx, "SELECT 1"); err == nil || !strings.Contains(err.Error(), "1045") {
 					s.Errorf("MariaDB, with a password of old: error %v, want 1045 (access denied)", err)
 				}
 			case queueKind:
-				for _, url := range []string{"amqp://guest:guest@" + n.dial + "/", queueURL(n.dial, "lockcheck")} {
+				for _, url := range []string{"amqp://guest:guest@" + n.dial + "/", process.QueueURL(n.dial, "lockcheck")} {
 					conn, err := amqp.DialConfig(url, amqp.Config{Dial: amqp.DefaultDial(5 * time.Second)})
 					if !errors.Is(err, amqp.ErrCredentials) {
 						s.Errorf("RabbitMQ, %s: error %v, want %v", url, err, amqp.ErrCredentials)

@@ -4,15 +4,14 @@ package docker
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/moby/moby/client"
 
+	"github.com/lockcheck/lockcheck/internal/wait"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
@@ -22,9 +21,6 @@ const (
 	defaultDownAfter   = 800 * time.Millisecond
 	persistNone        = "none"
 )
-
-// masterName is what the sentinels call the master that they watch.
-const masterName = "mymaster"
 
 // quorum is how many sentinels must find the master down.
 const quorum = 2
@@ -156,7 +152,7 @@ func (p *Provider) start(ctx context.Context, spec groupSpec) (*group, error) {
 	for i := range rest {
 		rest[i] = i + 1
 	}
-	return g, each(rest, one)
+	return g, wait.Each(rest, one)
 }
 
 // image answers the image of the nodes of a kind, building it at first.
@@ -194,7 +190,7 @@ func (g *group) close() {
 			_ = n.redis.Close()
 		}
 		if n.sql != nil {
-			_ = n.sql.db.Close()
+			_ = n.sql.Close()
 		}
 	}
 }
@@ -208,47 +204,4 @@ func (g *group) of(k nodeKind) []*node {
 		}
 	}
 	return out
-}
-
-// each calls f for all of items at once and joins the errors.
-func each[T any](items []T, f func(T) error) error {
-	errs := make([]error, len(items))
-	var wg sync.WaitGroup
-	for i, item := range items {
-		wg.Go(func() { errs[i] = f(item) })
-	}
-	wg.Wait()
-	return errors.Join(errs...)
-}
-
-// sleep waits, or until ctx ends.
-func sleep(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-t.C:
-		return nil
-	}
-}
-
-// until asks again and again until the answer is nil, for limit at most; the
-// error is the last answer.
-func until(ctx context.Context, limit time.Duration, ask func(context.Context) error) error {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	var last error
-	for {
-		err := ask(ctx)
-		if err == nil {
-			return nil
-		}
-		if ctx.Err() == nil || last == nil { // not: "context deadline exceeded"
-			last = err
-		}
-		if sleep(ctx, 20*time.Millisecond) != nil {
-			return last
-		}
-	}
 }

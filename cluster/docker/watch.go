@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/internal/wait"
 )
 
 // watchStep is how often each server is asked for its role.
@@ -18,7 +19,7 @@ const watchStep = 25 * time.Millisecond
 // as what it was when it died has not been promoted.
 func (c *cell) watch(ctx context.Context, n *node) {
 	last := ""
-	for sleep(ctx, watchStep) == nil {
+	for wait.Sleep(ctx, watchStep) == nil {
 		role, err := n.askRole(ctx)
 		if err != nil || role == last {
 			continue

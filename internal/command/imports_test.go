@@ -50,9 +50,9 @@ var onlyImporter = map[string][]string{
 	"github.com/anishathalye/porcupine":           {"checker"},
 	"github.com/testcontainers/testcontainers-go": {"cluster/docker"},
 	"github.com/moby/moby":                        {"cluster/docker"},
-	"github.com/redis/go-redis/v9":                {"cluster/docker", "locktest"},
-	"github.com/go-sql-driver/mysql":              {"cluster/docker"},
-	"github.com/rabbitmq/amqp091-go":              {"cluster/docker"},
+	"github.com/redis/go-redis/v9":                {"cluster/docker", "cluster/process", "locktest"},
+	"github.com/go-sql-driver/mysql":              {"cluster/process"},
+	"github.com/rabbitmq/amqp091-go":              {"cluster/docker", "cluster/process"},
 	"github.com/yuin/gopher-lua":                  {"cluster/sim/redis"},
 	"github.com/spf13/pflag":                      {"internal/command"},
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package docker
+package process
 
 import (
 	"context"
@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strings"
 	"time"
 
 	"github.com/go-sql-driver/mysql"
@@ -19,30 +18,32 @@ import (
 
 // What SQL servers and brokers know us by; the password is the run's own.
 const (
-	serverUser  = "lockcheck"
-	sqlDatabase = "lockcheck"
+	ServerUser = "lockcheck"
+	Database   = "lockcheck"
 )
 
-// sqlDB is env.SQL over database/sql.
-type sqlDB struct {
+// SQL is env.SQL over database/sql.
+type SQL struct {
 	db    *sql.DB
 	limit time.Duration // of one statement
 }
 
-var _ env.SQL = (*sqlDB)(nil)
+var _ env.SQL = (*SQL)(nil)
 
 // openSQL makes the pool. database/sql sends a statement again only when the
 // driver says that nothing was sent; this driver says so only then.
-func openSQL(w *world, o clientOptions) *sqlDB {
-	return newSQL(w.servers.SQL.Addr, w.servers.Password, o.limit, o.pool, func(ctx context.Context, network, addr string) (net.Conn, error) {
+func openSQL(w *World, o clientOptions) *SQL {
+	return NewSQL(w.servers.SQL.Addr, w.servers.Password, o.limit, o.pool, func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := o.dial(ctx, network, addr)
 		return conn, notSent(err)
 	})
 }
 
-func newSQL(addr, password string, limit time.Duration, pool int, dial dialFunc) *sqlDB {
+// NewSQL makes a pool of connections to a server, made by dial; limit bounds each
+// statement. Nothing is dialled yet.
+func NewSQL(addr, password string, limit time.Duration, pool int, dial dialFunc) *SQL {
 	c := mysql.NewConfig()
-	c.User, c.Passwd, c.DBName = serverUser, password, sqlDatabase
+	c.User, c.Passwd, c.DBName = ServerUser, password, Database
 	c.Net, c.Addr, c.DialFunc = "tcp", addr, dial
 	c.Timeout = limit * 3 / 4
 	c.ReadTimeout, c.WriteTimeout = limit, limit
@@ -50,17 +51,20 @@ func newSQL(addr, password string, limit time.Duration, pool int, dial dialFunc)
 	c.Logger = silent{}
 	connector, err := mysql.NewConnector(c)
 	if err != nil {
-		panic(fmt.Sprintf("docker: %v", err)) // the configuration is ours
+		panic(fmt.Sprintf("process: %v", err)) // the configuration is ours
 	}
 	db := sql.OpenDB(connector)
 	db.SetMaxOpenConns(pool)
 	db.SetMaxIdleConns(pool)
-	return &sqlDB{db: db, limit: limit}
+	return &SQL{db: db, limit: limit}
 }
 
 type silent struct{}
 
 func (silent) Print(...any) {}
+
+// Close ends the connections.
+func (s *SQL) Close() error { return s.db.Close() }
 
 // executor is what a pool and a transaction have in common.
 type executor interface {
@@ -69,17 +73,17 @@ type executor interface {
 }
 
 // Query implements env.SQL.
-func (s *sqlDB) Query(ctx context.Context, query string, args ...any) ([][]any, error) {
+func (s *SQL) Query(ctx context.Context, query string, args ...any) ([][]any, error) {
 	return sqlQuery(ctx, s.db, s.limit, query, args)
 }
 
 // Exec implements env.SQL.
-func (s *sqlDB) Exec(ctx context.Context, query string, args ...any) (int64, error) {
+func (s *SQL) Exec(ctx context.Context, query string, args ...any) (int64, error) {
 	return sqlExec(ctx, s.db, s.limit, query, args)
 }
 
 // Tx implements env.SQL.
-func (s *sqlDB) Tx(ctx context.Context, f func(env.Tx) error) (err error) {
+func (s *SQL) Tx(ctx context.Context, f func(env.Tx) error) (err error) {
 	tx, err := s.begin(ctx)
 	if err != nil {
 		return err
@@ -102,7 +106,7 @@ func (s *sqlDB) Tx(ctx context.Context, f func(env.Tx) error) (err error) {
 }
 
 // begin opens a transaction. Nothing has been done if it fails.
-func (s *sqlDB) begin(ctx context.Context) (*sql.Tx, error) {
+func (s *SQL) begin(ctx context.Context) (*sql.Tx, error) {
 	// The transaction must outlive the time that its first step may take: it
 	// is bounded by the read and write time-outs of its connection.
 	tx, err := s.db.BeginTx(ctx, nil) // REPEATABLE READ is the server's default
@@ -197,46 +201,4 @@ func classifySQL(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %v", env.ErrReset, err)
 	}
 	return classify(ctx, err)
-}
-
-// directorSQL is the director's own pool.
-func directorSQL(n *node) *sqlDB {
-	return newSQL(n.dial, n.secret, 5*time.Second, 2, (&net.Dialer{}).DialContext)
-}
-
-func sqlVersion(ctx context.Context, n *node) (string, error) {
-	rows, err := n.sql.Query(ctx, "SELECT VERSION()")
-	if err != nil {
-		return "", err
-	}
-	version, _, _ := strings.Cut(fmt.Sprint(rows[0][0]), "-")
-	return "MariaDB " + version, nil
-}
-
-// emptySQL leaves the database without a table, and without a connection that
-// holds locks on one.
-func emptySQL(ctx context.Context, n *node) error {
-	if _, err := killSQLConnections(ctx, n, "ID <> CONNECTION_ID()"); err != nil {
-		return err
-	}
-	for _, q := range []string{"DROP DATABASE IF EXISTS " + sqlDatabase, "CREATE DATABASE " + sqlDatabase} {
-		if _, err := n.sql.Exec(ctx, q); err != nil {
-			return fmt.Errorf("%s: %w", n.name, err)
-		}
-	}
-	return nil
-}
-
-// killSQLConnections kills the workers' connections that the condition picks.
-func killSQLConnections(ctx context.Context, n *node, where string) (killed int, err error) {
-	rows, err := n.sql.Query(ctx, "SELECT ID FROM information_schema.PROCESSLIST WHERE USER = ? AND ID <> CONNECTION_ID() AND "+where, serverUser)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", n.name, err)
-	}
-	for _, row := range rows {
-		if _, err := n.sql.Exec(ctx, fmt.Sprintf("KILL CONNECTION %v", row[0])); err == nil { // else it has gone by itself
-			killed++
-		}
-	}
-	return killed, nil
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package docker
+package process
 
 import (
 	"bufio"
@@ -18,30 +18,34 @@ import (
 	"time"
 
 	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/internal/wait"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
-// WorkerMain is a worker process: it reads who it is from stdin, runs program
-// once for each of its workers, and writes their events to stdout. It returns
-// when all have returned, or soon after stdin ended: then lockcheck is dead,
-// and its workers are to be so too.
-func WorkerMain(ctx context.Context, stdin io.Reader, stdout io.Writer, program env.Worker) error {
-	quietRedis(slog.New(slog.DiscardHandler))
+// Main is a worker process: it reads from stdin which workers it has, runs
+// program once for each of them, and writes their events to stdout. It returns
+// when all have returned, or soon after stdin ended: then lockcheck is dead, and
+// its workers end too.
+func Main(ctx context.Context, stdin io.Reader, stdout io.Writer, program env.Worker) error {
+	QuietRedis(slog.New(slog.DiscardHandler))
 	lines := bufio.NewReaderSize(stdin, 1<<16)
-	var h hello
+	var h Hello
 	if err := readLine(lines, &h); err != nil {
 		return fmt.Errorf("worker: read hello from stdin: %w (this verb is for lockcheck itself)", err)
 	}
-	world := newWorld(h.Servers, h.CallTimeout, h.Seed, h.Host, len(h.Workers))
+	world := NewWorld(h.Servers, h.CallTimeout, h.Seed, h.Host, len(h.Workers))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	p := &process{hello: h, world: world, out: stdout, gates: map[int]*gate{}, work: map[int]*gate{}, ticks: map[int]*atomic.Bool{}, open: map[int][]histories.Event{}, sprung: map[int64]bool{}, owns: map[int]*own{}}
+	p := &process{
+		Hello: h, world: world, out: stdout, gates: map[int]*gate{}, work: map[int]*gate{}, ticks: map[int]*atomic.Bool{},
+		open: map[int][]histories.Event{}, sprung: map[int64]bool{}, owns: map[int]*own{},
+	}
 	for _, n := range h.Workers {
 		p.gates[n], p.work[n], p.ticks[n] = &gate{}, &gate{}, new(atomic.Bool)
 	}
 	p.obey(h.Control)
 	go func() { cancel(p.listen(ctx, lines)) }()
-	return errors.Join(p.run(ctx, program), world.close())
+	return errors.Join(p.run(ctx, program), world.Close())
 }
 
 // orphanGrace is how long the programs of an orphaned process may take to
@@ -60,20 +64,20 @@ func readLine(r *bufio.Reader, v any) error {
 
 // process is a worker process from inside.
 type process struct {
-	hello
-	world *world
+	Hello
+	world *World
 
 	outMu sync.Mutex
 	out   io.Writer
 
 	phase atomic.Int32
-	shift atomic.Pointer[clockShift]
+	shift atomic.Pointer[ClockShift]
 	gates map[int]*gate        // of the periodic tasks, by worker
 	work  map[int]*gate        // of all else that they do
 	ticks map[int]*atomic.Bool // whether they have periodic tasks
 
 	mu       sync.Mutex
-	ambushes []ambush
+	ambushes []Ambush
 	sprung   map[int64]bool
 	open     map[int][]histories.Event // operations under way, by worker
 	owns     map[int]*own              // programs beside workers
@@ -110,7 +114,7 @@ func (p *process) run(ctx context.Context, program env.Worker) error {
 }
 
 func (p *process) env(ctx context.Context, n int) *env.Env {
-	e := p.world.env(n, p.Seed^uint64(p.Life)<<32, &clock{start: p.Start, ctx: ctx, shift: &p.shift, held: p.gates[n], work: p.work[n], ticks: p.ticks[n]})
+	e := p.world.Env(n, p.Seed^uint64(p.Life)<<32, &Clock{start: p.Start, ctx: ctx, shift: &p.shift, held: p.gates[n], work: p.work[n], ticks: p.ticks[n]})
 	e.Hostname, e.PID, e.Life = p.Host, os.Getpid(), p.Life
 	e.Step = func(ctx context.Context, name string) error {
 		return errors.Join(p.step(ctx, n, name), p.stay(ctx, n))
@@ -135,18 +139,18 @@ func (p *process) Emit(e histories.Event) {
 	p.follow(e)
 	line, err := e.Line()
 	if err != nil {
-		panic(fmt.Sprintf("docker: event cannot be written: %v", err))
+		panic(fmt.Sprintf("process: event cannot be written: %v", err))
 	}
 	p.writeLine(line)
 }
 
 // say writes a note.
-func (p *process) say(n note) {
+func (p *process) say(n Note) {
 	p.outMu.Lock()
 	defer p.outMu.Unlock()
 	line, err := json.Marshal(n)
 	if err != nil {
-		panic(fmt.Sprintf("docker: note cannot be written: %v", err))
+		panic(fmt.Sprintf("process: note cannot be written: %v", err))
 	}
 	p.writeLine(append([]byte("!"), line...))
 }
@@ -158,7 +162,7 @@ func (p *process) writeLine(line []byte) { _, _ = p.out.Write(append(line, '\n')
 // listen obeys one control after another until stdin ends.
 func (p *process) listen(ctx context.Context, lines *bufio.Reader) error {
 	for {
-		var c control
+		var c Control
 		if err := readLine(lines, &c); err != nil {
 			return errors.Join(errOrphan, err)
 		}
@@ -171,8 +175,8 @@ func (p *process) listen(ctx context.Context, lines *bufio.Reader) error {
 const tryLimit = 50 * time.Millisecond
 
 // look answers a control with what is so now.
-func (p *process) look(ctx context.Context, c control) note {
-	n := note{Ack: c.Seq, Wall: c.Clock.at(time.Duration(monotonicNow() - p.Start))}
+func (p *process) look(ctx context.Context, c Control) Note {
+	n := Note{Ack: c.Seq, Wall: c.Clock.At(time.Duration(monotonicNow() - p.Start))}
 	var tried []*link
 	for name, l := range p.world.links {
 		n.Lost += l.lost.Load()
@@ -181,7 +185,7 @@ func (p *process) look(ctx context.Context, c control) note {
 		}
 	}
 	var mu sync.Mutex
-	_ = each(tried, func(l *link) error { // one that is reached is no error
+	_ = wait.Each(tried, func(l *link) error { // one that is reached is no error
 		if !l.reachable(ctx, tryLimit) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -194,7 +198,7 @@ func (p *process) look(ctx context.Context, c control) note {
 }
 
 // obey makes a control come true.
-func (p *process) obey(c control) {
+func (p *process) obey(c Control) {
 	p.phase.Store(int32(c.Phase))
 	p.shift.Store(&c.Clock)
 	for name, l := range p.world.links {
@@ -211,11 +215,11 @@ func (p *process) obey(c control) {
 
 // step is Env.Step: it runs into the ambush that is laid there, if one is.
 func (p *process) step(ctx context.Context, worker int, name string) error {
-	a, ok := p.ambush(func(a ambush) bool { return a.F != histories.Loss && a.Worker == worker && a.Step == name })
+	a, ok := p.ambush(func(a Ambush) bool { return a.F != histories.Loss && a.Worker == worker && a.Step == name })
 	if !ok {
 		return nil
 	}
-	p.say(note{Hit: a.ID, At: time.Duration(monotonicNow() - p.Start)})
+	p.say(Note{Hit: a.ID, At: time.Duration(monotonicNow() - p.Start)})
 	switch a.F {
 	case histories.Crash:
 		return syscall.Kill(os.Getpid(), syscall.SIGKILL)
@@ -223,11 +227,11 @@ func (p *process) step(ctx context.Context, worker int, name string) error {
 		defer p.freeze(worker)()
 		return stopHere()
 	}
-	return sleep(ctx, a.For)
+	return wait.Sleep(ctx, a.For)
 }
 
 // ambush is the first ambush that fits and was not run into yet.
-func (p *process) ambush(fits func(ambush) bool) (ambush, bool) {
+func (p *process) ambush(fits func(Ambush) bool) (Ambush, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, a := range p.ambushes {
@@ -238,5 +242,5 @@ func (p *process) ambush(fits func(ambush) bool) (ambush, bool) {
 		p.sprung[a.ID] = true
 		return a, true
 	}
-	return ambush{}, false
+	return Ambush{}, false
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package docker
+package process
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lockcheck/lockcheck/internal/wait"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
@@ -32,7 +33,7 @@ func TestQueueInAProcessIsFirstComeFirstServed(t *testing.T) {
 			order <- i
 			leave()
 		}()
-		err := until(t.Context(), 5*time.Second, func(context.Context) error {
+		err := wait.Until(t.Context(), 5*time.Second, func(context.Context) error {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			if len(m.queues["q"]) != i+2 {
@@ -61,16 +62,16 @@ func TestQueueInAProcessIsFirstComeFirstServed(t *testing.T) {
 	}
 }
 
-func testClock(ctx context.Context) *clock {
-	return &clock{start: monotonicNow(), ctx: ctx, shift: &atomic.Pointer[clockShift]{}, held: &gate{}}
+func testClock(ctx context.Context) *Clock {
+	return &Clock{start: monotonicNow(), ctx: ctx, shift: &atomic.Pointer[ClockShift]{}, held: &gate{}}
 }
 
 func TestPeriodicTasksEndInEveryWay(t *testing.T) {
-	ends := map[string]func(c *clock, f func(context.Context) bool, cancel context.CancelFunc) (stop func()){
-		"stopped": func(c *clock, f func(context.Context) bool, _ context.CancelFunc) func() {
+	ends := map[string]func(c *Clock, f func(context.Context) bool, cancel context.CancelFunc) (stop func()){
+		"stopped": func(c *Clock, f func(context.Context) bool, _ context.CancelFunc) func() {
 			return c.Every(context.Background(), time.Millisecond, f)
 		},
-		"the worker ends": func(c *clock, f func(context.Context) bool, cancel context.CancelFunc) func() {
+		"the worker ends": func(c *Clock, f func(context.Context) bool, cancel context.CancelFunc) func() {
 			c.Every(context.Background(), time.Millisecond, f)
 			return cancel
 		},
@@ -102,7 +103,7 @@ func TestPeriodicTasksEndInEveryWay(t *testing.T) {
 
 func TestWallClockJumpsAndDriftsMonotonicDoesNot(t *testing.T) {
 	c := testClock(t.Context())
-	c.shift.Store(&clockShift{Offset: time.Hour, Drift: 0.5, Since: c.Now() - time.Minute})
+	c.shift.Store(&ClockShift{Offset: time.Hour, Drift: 0.5, Since: c.Now() - time.Minute})
 	if off := time.Until(c.Wall()) - time.Hour - 30*time.Second; off.Abs() > time.Second {
 		t.Errorf("wall clock is %s from an hour and half a minute ahead", off)
 	}
@@ -129,7 +130,7 @@ func TestOrphanedWorkerEndsByItself(t *testing.T) {
 	in, parent := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
-		done <- WorkerMain(context.Background(), in, io.Discard, func(context.Context, []byte, *env.Env, env.Wire) error {
+		done <- Main(context.Background(), in, io.Discard, func(context.Context, []byte, *env.Env, env.Wire) error {
 			select {} // takes no notice of anything
 		})
 	}()
@@ -148,7 +149,7 @@ func TestOrphanedWorkerEndsByItself(t *testing.T) {
 }
 
 func TestWorkerThatIsNotSpokenToSaysWhatItIs(t *testing.T) {
-	err := WorkerMain(t.Context(), strings.NewReader(""), io.Discard, nil)
+	err := Main(t.Context(), strings.NewReader(""), io.Discard, nil)
 	if err == nil || !strings.Contains(err.Error(), "for lockcheck itself") {
 		t.Error(err)
 	}

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package docker
+package process
 
 import (
 	"os"

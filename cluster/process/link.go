@@ -1,6 +1,6 @@
 //go:build unix
 
-package docker
+package process
 
 import (
 	"context"
@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"github.com/lockcheck/lockcheck/internal/wait"
 )
 
 // link is a worker process's way to one server. Cutting it needs no right but
@@ -26,8 +28,8 @@ import (
 type link struct {
 	name string
 	dial string
-	harm atomic.Pointer[linkCut] // nil: whole
-	lost atomic.Int64            // packets, by loss
+	harm atomic.Pointer[Cut] // nil: whole
+	lost atomic.Int64        // packets, by loss
 
 	greeting []byte // sent ahead of what a connection sends first
 
@@ -38,20 +40,20 @@ type link struct {
 // stallStep is how often a stalled call looks whether the link is whole again.
 const stallStep = 2 * time.Millisecond
 
-// cut sets what is wrong with the link; the zero linkCut heals it.
-func (l *link) cut(c linkCut) {
-	if c == (linkCut{}) {
+// cut sets what is wrong with the link; the zero Cut heals it.
+func (l *link) cut(c Cut) {
+	if c == (Cut{}) {
 		l.harm.Store(nil)
 		return
 	}
 	l.harm.Store(&c)
 }
 
-func (l *link) state() linkCut {
+func (l *link) state() Cut {
 	if c := l.harm.Load(); c != nil {
 		return *c
 	}
-	return linkCut{}
+	return Cut{}
 }
 
 // loses draws whether a packet gets lost.
@@ -79,7 +81,7 @@ func (l *link) reachable(ctx context.Context, limit time.Duration) bool {
 // connect makes a connection. Nothing has been sent when it fails.
 func (l *link) connect(ctx context.Context) (net.Conn, error) {
 	for c := l.state(); c.Out || c.In; c = l.state() {
-		if err := sleep(ctx, stallStep); err != nil {
+		if err := wait.Sleep(ctx, stallStep); err != nil {
 			return nil, fmt.Errorf("dial %s: %w", l.name, err)
 		}
 	}
@@ -119,7 +121,7 @@ func (c *linkConn) Write(p []byte) (int, error) {
 }
 
 // write sends p as the link's harm lets it. c.mu is held.
-func (c *linkConn) write(p []byte, harm *linkCut) (int, error) {
+func (c *linkConn) write(p []byte, harm *Cut) (int, error) {
 	switch {
 	case c.closed:
 		return 0, net.ErrClosed
@@ -190,7 +192,7 @@ func (c *linkConn) Read(p []byte) (int, error) {
 		}
 		harm := c.link.harm.Load()
 		switch {
-		case harm == nil, err != nil && isTimeout(err):
+		case harm == nil, err != nil && IsTimeout(err):
 			return n, err
 		case harm.In:
 			c.hold(p[:n], err)
@@ -293,7 +295,8 @@ func (c *linkConn) SyscallConn() (syscall.RawConn, error) {
 	return s.SyscallConn()
 }
 
-func isTimeout(err error) bool {
+// IsTimeout reports whether an error of a connection is that time was up.
+func IsTimeout(err error) bool {
 	var t interface{ Timeout() bool }
 	return errors.As(err, &t) && t.Timeout()
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package docker
+package process
 
 import (
 	"context"
@@ -70,7 +70,7 @@ func (o *own) place(i int, port uint16) (l net.Listener, err error) {
 }
 
 // open puts a proxy before a server.
-func (o *own) open(i int, s endpoint) error {
+func (o *own) open(i int, s Endpoint) error {
 	addr, err := netip.ParseAddrPort(s.Addr)
 	if err != nil {
 		return fmt.Errorf("a proxy for %s: %w", s.Name, err)
@@ -96,7 +96,7 @@ func (o *own) hello(e *env.Env) protocol.Hello {
 	h.Worker, h.Life, h.Seed = e.Worker, e.Life, e.Rand.Uint32()
 	switch s.Lock {
 	case env.Sentinel:
-		h.Sentinels, h.Master = o.behind(s.Sentinels...), masterName
+		h.Sentinels, h.Master = o.behind(s.Sentinels...), MasterName
 	case env.RedisCluster:
 		h.Cluster = o.behind(s.Redis...)
 	default:
@@ -109,7 +109,7 @@ func (o *own) hello(e *env.Env) protocol.Hello {
 }
 
 // behind are the addresses of the proxies of servers.
-func (o *own) behind(list ...endpoint) (addrs []string) {
+func (o *own) behind(list ...Endpoint) (addrs []string) {
 	for _, e := range list {
 		addrs = append(addrs, o.places[e.Addr])
 	}
@@ -119,7 +119,7 @@ func (o *own) behind(list ...endpoint) (addrs []string) {
 // heard tells lockcheck what is wrong with the program.
 func (o *own) heard(h protocol.Heard) {
 	if f, is := h.(protocol.Finding); is {
-		o.p.say(note{Found: fmt.Sprintf("worker-%d, at %v: the program %s", o.worker, f.At.Round(time.Millisecond), f)})
+		o.p.say(Note{Found: fmt.Sprintf("worker-%d, at %v: the program %s", o.worker, f.At.Round(time.Millisecond), f)})
 	}
 }
 
@@ -144,24 +144,6 @@ func (p *process) freeze(worker int) (thaw func()) {
 	}
 	_ = o.child.Pause() // who has ended stands still
 	return func() { _ = o.child.Resume() }
-}
-
-// mostFindings bounds what is told of programs.
-const mostFindings = 100
-
-// Findings are what was wrong with the programs under test.
-func (c *cell) Findings() []error {
-	c.emitMu.Lock()
-	defer c.emitMu.Unlock()
-	return c.findings
-}
-
-func (c *cell) found(text string) {
-	c.emitMu.Lock()
-	defer c.emitMu.Unlock()
-	if len(c.findings) < mostFindings {
-		c.findings = append(c.findings, errors.New(text))
-	}
 }
 
 // runOne runs the program of one worker, and what it has beside it.

@@ -1,6 +1,6 @@
 //go:build unix
 
-package docker
+package process
 
 import (
 	"context"
@@ -15,9 +15,9 @@ import (
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
-// world is what the workers of one process share: links, clients, memory.
-type world struct {
-	servers servers
+// World is what the workers of one process share: links, clients, memory.
+type World struct {
+	servers Servers
 	links   map[string]*link // by name of server
 	byAddr  map[string]*link
 	memory  *memory
@@ -31,9 +31,10 @@ type world struct {
 	closers  []func() error
 }
 
-// newWorld makes the clients, whose connections have the host's name. Nothing is dialled yet.
-func newWorld(s servers, limit time.Duration, seed uint64, host string, workers int) *world {
-	w := &world{servers: s, links: map[string]*link{}, byAddr: map[string]*link{}, memory: newMemory(), limit: limit}
+// NewWorld makes the clients of the servers, whose connections have the host's
+// name; limit bounds each call. Nothing is dialled yet. Close ends it.
+func NewWorld(s Servers, limit time.Duration, seed uint64, host string, workers int) *World {
+	w := &World{servers: s, links: map[string]*link{}, byAddr: map[string]*link{}, memory: newMemory(), limit: limit}
 	for i, e := range s.all() {
 		l := &link{name: e.Name, dial: e.Dial, rand: rand.New(rand.NewPCG(seed, uint64(i)))}
 		if host != "" && isRedis(s, e) {
@@ -53,7 +54,7 @@ func newWorld(s servers, limit time.Duration, seed uint64, host string, workers 
 	if s.SQL != nil {
 		db := openSQL(w, o)
 		w.sql = db
-		w.closers = append(w.closers, db.db.Close)
+		w.closers = append(w.closers, db.Close)
 	}
 	if s.Queue != nil {
 		q := openQueue(w, o)
@@ -64,7 +65,7 @@ func newWorld(s servers, limit time.Duration, seed uint64, host string, workers 
 }
 
 // connectLock makes the clients of the lock service.
-func (w *world) connectLock(o clientOptions) {
+func (w *World) connectLock(o clientOptions) {
 	switch w.servers.Lock {
 	case env.Single, env.Independent3, env.Independent5:
 		for _, e := range w.servers.Redis {
@@ -81,12 +82,12 @@ func (w *world) connectLock(o clientOptions) {
 	}
 }
 
-func (w *world) keep(c *redisConn) *redisConn {
+func (w *World) keep(c *redisConn) *redisConn {
 	w.closers = append(w.closers, c.close)
 	return c
 }
 
-func addresses(list []endpoint) []string {
+func addresses(list []Endpoint) []string {
 	out := make([]string, len(list))
 	for i, e := range list {
 		out[i] = e.Addr
@@ -95,7 +96,7 @@ func addresses(list []endpoint) []string {
 }
 
 // dial connects by the address that a server is known by.
-func (w *world) dial(ctx context.Context, _, addr string) (net.Conn, error) {
+func (w *World) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 	l := w.byAddr[addr]
 	if l == nil {
 		return nil, fmt.Errorf("dial %s: no server of this cluster", addr)
@@ -103,7 +104,8 @@ func (w *world) dial(ctx context.Context, _, addr string) (net.Conn, error) {
 	return l.connect(ctx)
 }
 
-func (w *world) close() error {
+// Close ends the connections of all clients.
+func (w *World) Close() error {
 	errs := make([]error, 0, len(w.closers))
 	for _, f := range slices.Backward(w.closers) {
 		errs = append(errs, f())
@@ -111,8 +113,8 @@ func (w *world) close() error {
 	return errors.Join(errs...)
 }
 
-// env is the Env of one worker in this world; number -1 is the director's.
-func (w *world) env(number int, seed uint64, c *clock) *env.Env {
+// Env is the Env of one worker in this world; number -1 is the director's.
+func (w *World) Env(number int, seed uint64, c *Clock) *env.Env {
 	return env.Unrecorded(&env.Env{
 		Clock: c,
 		Rand:  rand.New(rand.NewPCG(seed, uint64(number)+1)),
@@ -122,9 +124,9 @@ func (w *world) env(number int, seed uint64, c *clock) *env.Env {
 }
 
 // all lists every server.
-func (s servers) all() []endpoint {
+func (s Servers) all() []Endpoint {
 	list := slices.Concat(s.Redis, s.Sentinels)
-	for _, e := range []*endpoint{s.Stock, s.SQL, s.Queue} {
+	for _, e := range []*Endpoint{s.Stock, s.SQL, s.Queue} {
 		if e != nil {
 			list = append(list, *e)
 		}

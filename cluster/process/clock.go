@@ -1,6 +1,6 @@
 //go:build unix
 
-package docker
+package process
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/lockcheck/lockcheck/internal/wait"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
@@ -47,33 +48,45 @@ func monotonicNow() int64 {
 	return e.mono + int64(time.Since(e.at))
 }
 
-// clock is env.Clock on this host's time.
-type clock struct {
+// Clock is env.Clock on this host's time.
+type Clock struct {
 	start int64 // of the run, by CLOCK_MONOTONIC
 	ctx   context.Context
-	shift *atomic.Pointer[clockShift]
+	shift *atomic.Pointer[ClockShift]
 	held  *gate        // periodic tasks stand still while it is shut
 	work  *gate        // all else stands still while it is shut; nil: never
 	ticks *atomic.Bool // set by Every; nil: nobody asks
 }
 
-var _ env.Clock = (*clock)(nil)
+var _ env.Clock = (*Clock)(nil)
+
+// NewClock is the clock of a run that begins now. It is right, and none of its
+// periodic tasks is ever held up.
+func NewClock() *Clock {
+	return &Clock{start: monotonicNow(), ctx: context.Background(), shift: &atomic.Pointer[ClockShift]{}, held: &gate{}}
+}
+
+// Begin sets the clock to zero.
+func (c *Clock) Begin() { c.start = monotonicNow() }
+
+// Started is when the run began, by CLOCK_MONOTONIC, ns.
+func (c *Clock) Started() int64 { return c.start }
 
 // Now implements env.Clock.
-func (c *clock) Now() time.Duration { return time.Duration(monotonicNow() - c.start) }
+func (c *Clock) Now() time.Duration { return time.Duration(monotonicNow() - c.start) }
 
 // Wall implements env.Clock.
-func (c *clock) Wall() time.Time {
+func (c *Clock) Wall() time.Time {
 	now := time.Now()
 	if s := c.shift.Load(); s != nil {
-		now = now.Add(s.at(c.Now()))
+		now = now.Add(s.At(c.Now()))
 	}
 	return now.Round(0) // a wall clock has no monotonic part
 }
 
 // Sleep implements env.Clock.
-func (c *clock) Sleep(ctx context.Context, d time.Duration) error {
-	if err := sleep(ctx, d); err != nil || c.work == nil || isPeriodic(ctx) {
+func (c *Clock) Sleep(ctx context.Context, d time.Duration) error {
+	if err := wait.Sleep(ctx, d); err != nil || c.work == nil || isPeriodic(ctx) {
 		return err
 	}
 	return c.work.wait(ctx)
@@ -85,7 +98,7 @@ type periodic struct{}
 func isPeriodic(ctx context.Context) bool { return ctx.Value(periodic{}) != nil }
 
 // Every implements env.Clock.
-func (c *clock) Every(ctx context.Context, d time.Duration, f func(context.Context) bool) (stop func()) {
+func (c *Clock) Every(ctx context.Context, d time.Duration, f func(context.Context) bool) (stop func()) {
 	if c.ticks != nil {
 		c.ticks.Store(true)
 	}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package docker
+package process
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/internal/wait"
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
@@ -66,7 +67,7 @@ func (o ownRedis) call(ctx context.Context, command string, send func() (any, er
 // inVain waits for a reply that got lost, as long as a request may take that began
 // then.
 func (p *process) inVain(ctx context.Context, began time.Time) error {
-	if err := sleep(ctx, p.CallTimeout-time.Since(began)); err != nil {
+	if err := wait.Sleep(ctx, p.CallTimeout-time.Since(began)); err != nil {
 		return err
 	}
 	return fmt.Errorf("%w: the reply got lost", env.ErrTimeout)
@@ -148,11 +149,11 @@ func (p *process) does(ctx context.Context, worker int, f string) bool {
 // loses reports whether a fault lies in wait for this reply, which tells that some
 // operations have acted, and says so.
 func (p *process) loses(ctx context.Context, worker int, reply any, tells func(f string) bool) bool {
-	a, ok := p.ambush(func(a ambush) bool {
+	a, ok := p.ambush(func(a Ambush) bool {
 		return a.F == histories.Loss && a.Worker == worker && tells(a.Step) && p.does(ctx, worker, a.Step)
 	})
 	if ok {
-		p.say(note{Hit: a.ID, At: time.Duration(monotonicNow() - p.Start), Text: cluster.LostReply(worker, a.Step, reply)})
+		p.say(Note{Hit: a.ID, At: time.Duration(monotonicNow() - p.Start), Text: cluster.LostReply(worker, a.Step, reply)})
 	}
 	return ok
 }

@@ -1,4 +1,4 @@
-package docker
+package process
 
 import (
 	"net"
@@ -14,14 +14,12 @@ func TestTheProxiesOfTwoRunsKeepOutOfEachOthersWay(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux has the whole of 127.0.0.0/8")
 	}
-	free, err := freePort()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	port, err := net.LookupPort("tcp", free)
-	if err != nil {
-		t.Fatal(err)
-	}
+	port := free.Addr().(*net.TCPAddr).Port
+	_ = free.Close()
 	var hosts []string
 	for range 3 {
 		l, err := (&own{worker: 249}).place(4, uint16(port))
@@ -41,7 +39,7 @@ func TestTheProxiesOfTwoRunsKeepOutOfEachOthersWay(t *testing.T) {
 }
 
 func TestAProgramIsToldWhereItsProxiesAre(t *testing.T) {
-	s := servers{Lock: env.Sentinel, Redis: []endpoint{{Name: "redis-1", Addr: "10.9.0.2:6379"}}, Sentinels: []endpoint{{Name: "sentinel-1", Addr: "10.9.0.5:26379"}}}
+	s := Servers{Lock: env.Sentinel, Redis: []Endpoint{{Name: "redis-1", Addr: "10.9.0.2:6379"}}, Sentinels: []Endpoint{{Name: "sentinel-1", Addr: "10.9.0.5:26379"}}}
 	places := map[string]string{"10.9.0.2:6379": "127.8.4.1:6379", "10.9.0.5:26379": "127.8.4.2:26379"}
 	for kind, want := range map[env.Kind][3][]string{
 		env.Single:       {{"127.8.4.1:6379"}, nil, nil},
@@ -49,7 +47,7 @@ func TestAProgramIsToldWhereItsProxiesAre(t *testing.T) {
 		env.RedisCluster: {nil, nil, {"127.8.4.1:6379"}},
 	} {
 		s.Lock = kind
-		h := (&own{p: &process{hello: hello{Servers: s, Own: &cluster.Own{Command: []string{"x"}}}}, places: places}).hello((&world{}).env(3, 1, nil))
+		h := (&own{p: &process{Hello: Hello{Servers: s, Own: &cluster.Own{Command: []string{"x"}}}}, places: places}).hello((&World{}).Env(3, 1, nil))
 		if !slices.Equal(h.Redis, want[0]) || !slices.Equal(h.Sentinels, want[1]) || !slices.Equal(h.Cluster, want[2]) || h.Worker != 3 {
 			t.Errorf("%s: told %+v", kind, h)
 		}

@@ -1,6 +1,6 @@
 //go:build unix
 
-package docker
+package process
 
 import (
 	"context"
@@ -37,7 +37,7 @@ var classes = []struct {
 	{env.ErrRefused, is(env.ErrRefused)}, // marked by notSent
 	{env.ErrRefused, is(redis.ErrPoolTimeout, redis.ErrPoolExhausted)},
 	{env.ErrTimeout, is(context.DeadlineExceeded, os.ErrDeadlineExceeded)},
-	{env.ErrTimeout, isTimeout},
+	{env.ErrTimeout, IsTimeout},
 	{env.ErrReset, is(io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, redis.ErrClosed)},
 	{env.ErrReset, is(syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNABORTED)},
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package docker
+package process
 
 import (
 	"context"
@@ -42,7 +42,7 @@ func (o clientOptions) cluster(seeds []string) *clusterConn {
 		},
 		DialerRetries: 1, DialTimeout: o.dialLimit(), ReadTimeout: o.limit, WriteTimeout: o.limit,
 		PoolTimeout: o.limit, PoolSize: o.pool, ContextTimeoutEnabled: true,
-		MaintNotificationsConfig: noMaintenance, DisableRoutingPolicies: true,
+		MaintNotificationsConfig: NoMaintenance, DisableRoutingPolicies: true,
 	})
 	r := &clusterConn{cluster: c, options: o, moved: map[string]*redisConn{}}
 	r.redisConn = &redisConn{c: c, limit: o.limit, subscribe: c.Subscribe, close: r.closeAll}

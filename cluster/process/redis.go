@@ -1,10 +1,12 @@
 //go:build unix
 
-package docker
+package process
 
 import (
 	"context"
 	"errors"
+	"fmt"
+	"log/slog"
 	"net"
 	"time"
 
@@ -29,7 +31,12 @@ type clientOptions struct {
 
 func (o clientOptions) dialLimit() time.Duration { return o.limit * 3 / 4 }
 
-var noMaintenance = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+// MasterName is what the sentinels call the master that they watch.
+const MasterName = "mymaster"
+
+// NoMaintenance keeps go-redis from asking servers for notices that none of ours
+// has.
+var NoMaintenance = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 
 // single is a client of one server.
 func (o clientOptions) single(addr string) *redisConn {
@@ -37,7 +44,7 @@ func (o clientOptions) single(addr string) *redisConn {
 		Addr: addr, Dialer: o.dial, Protocol: 2, DisableIdentity: true,
 		MaxRetries: -1, DialerRetries: 1, DialTimeout: o.dialLimit(),
 		ReadTimeout: o.limit, WriteTimeout: o.limit, PoolTimeout: o.limit, PoolSize: o.pool,
-		ContextTimeoutEnabled: true, MaintNotificationsConfig: noMaintenance,
+		ContextTimeoutEnabled: true, MaintNotificationsConfig: NoMaintenance,
 	})
 	c.AddHook(dialHook{})
 	return o.of(c)
@@ -47,7 +54,7 @@ func (o clientOptions) single(addr string) *redisConn {
 // replica.
 func (o clientOptions) failover(sentinels []string, replica bool) *redisConn {
 	c := redis.NewFailoverClient(&redis.FailoverOptions{
-		MasterName: masterName, SentinelAddrs: sentinels, ReplicaOnly: replica,
+		MasterName: MasterName, SentinelAddrs: sentinels, ReplicaOnly: replica,
 		Dialer: o.dial, Protocol: 2, DisableIdentity: true,
 		MaxRetries: -1, DialerRetries: 1, DialTimeout: o.dialLimit(),
 		ReadTimeout: o.limit, WriteTimeout: o.limit, PoolTimeout: o.limit, PoolSize: o.pool,
@@ -188,11 +195,21 @@ func nextMessage(ctx context.Context, sub *redis.PubSub, limit time.Duration) (s
 		if m, ok := got.(*redis.Message); ok {
 			return m.Payload, true, nil
 		}
-		if err != nil && ctx.Err() == nil && isTimeout(err) {
+		if err != nil && ctx.Err() == nil && IsTimeout(err) {
 			return "", false, nil
 		}
 		if err != nil {
 			return "", false, classify(ctx, err)
 		}
 	}
+}
+
+// QuietRedis keeps go-redis from printing.
+func QuietRedis(log *slog.Logger) { redis.SetLogger(redisTalk{log}) }
+
+// redisTalk hands what go-redis prints to a logger.
+type redisTalk struct{ log *slog.Logger }
+
+func (t redisTalk) Printf(ctx context.Context, format string, v ...any) {
+	t.log.DebugContext(ctx, fmt.Sprintf(format, v...))
 }

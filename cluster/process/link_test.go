@@ -1,6 +1,6 @@
 //go:build unix
 
-package docker
+package process
 
 import (
 	"bufio"
@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/lockcheck/lockcheck/internal/wait"
 )
 
 // echo is a server that repeats each line, and remembers it.
@@ -61,7 +63,7 @@ func (e *echo) serve(c net.Conn) {
 // got waits until n lines have come.
 func (e *echo) got(t *testing.T, n int) []string {
 	t.Helper()
-	err := until(t.Context(), 5*time.Second, func(context.Context) error {
+	err := wait.Until(t.Context(), 5*time.Second, func(context.Context) error {
 		e.mu.Lock()
 		defer e.mu.Unlock()
 		if len(e.lines) < n {
@@ -126,14 +128,14 @@ func TestWholeLinkIsTransparent(t *testing.T) {
 
 func TestWhatIsSentIntoACutArrivesAfterHealing(t *testing.T) {
 	l, c, e := rig(t, 1)
-	l.cut(linkCut{Out: true})
+	l.cut(Cut{Out: true})
 	send(t, c, "a\n")
 	send(t, c, "b\n")
 	wantSilence(t, c)
 	if lines := e.got(t, 0); len(lines) > 0 {
 		t.Errorf("%q came through the cut", lines)
 	}
-	l.cut(linkCut{})
+	l.cut(Cut{})
 	if lines := e.got(t, 2); lines[0] != "a\n" || lines[1] != "b\n" {
 		t.Errorf("after healing came %q", lines)
 	}
@@ -146,11 +148,11 @@ func TestWhatIsSentIntoACutArrivesAfterHealing(t *testing.T) {
 
 func TestAnAnswerIsHeldByACutAndReadAfterHealing(t *testing.T) {
 	l, c, e := rig(t, 1)
-	l.cut(linkCut{In: true})
+	l.cut(Cut{In: true})
 	send(t, c, "a\n")
 	e.got(t, 1) // the server has it, and has answered
 	wantSilence(t, c)
-	l.cut(linkCut{})
+	l.cut(Cut{})
 	wantAnswer(t, c, "a\n")
 }
 
@@ -166,12 +168,12 @@ func TestACutHoldsWhatAReadWasAlreadyWaitingFor(t *testing.T) {
 		line, err := answer(c, 300*time.Millisecond)
 		got <- result{line, err}
 	}()
-	l.cut(linkCut{In: true})
+	l.cut(Cut{In: true})
 	send(t, c, "a\n")
 	if r := <-got; !errors.Is(r.err, os.ErrDeadlineExceeded) {
 		t.Errorf("read %q, %v through the cut", r.line, r.err)
 	}
-	l.cut(linkCut{})
+	l.cut(Cut{})
 	wantAnswer(t, c, "a\n")
 }
 
@@ -182,13 +184,13 @@ func TestARequestMayArriveAfterItsSenderGaveUpOrNever(t *testing.T) {
 	const tries = 40
 	for seed := range uint64(tries) {
 		l, c, e := rig(t, seed)
-		l.cut(linkCut{Out: true})
+		l.cut(Cut{Out: true})
 		send(t, c, "late\n")
 		if err := c.Close(); err != nil {
 			t.Fatal(err)
 		}
-		l.cut(linkCut{})
-		closed := until(t.Context(), 5*time.Second, func(context.Context) error {
+		l.cut(Cut{})
+		closed := wait.Until(t.Context(), 5*time.Second, func(context.Context) error {
 			lc := c.(*linkConn)
 			lc.mu.Lock()
 			defer lc.mu.Unlock()
@@ -201,7 +203,7 @@ func TestARequestMayArriveAfterItsSenderGaveUpOrNever(t *testing.T) {
 			t.Fatal(closed)
 		}
 		// What was delivered before the connection closed is there soon.
-		if until(t.Context(), 30*time.Millisecond, func(context.Context) error {
+		if wait.Until(t.Context(), 30*time.Millisecond, func(context.Context) error {
 			e.mu.Lock()
 			defer e.mu.Unlock()
 			if len(e.lines) == 0 {
@@ -219,25 +221,25 @@ func TestARequestMayArriveAfterItsSenderGaveUpOrNever(t *testing.T) {
 
 func TestACutLinkRefusesNobodyAndAnswersNobody(t *testing.T) {
 	l, _, _ := rig(t, 1)
-	for _, c := range []linkCut{{Out: true}, {In: true}} {
+	for _, c := range []Cut{{Out: true}, {In: true}} {
 		l.cut(c)
 		if l.reachable(t.Context(), 30*time.Millisecond) {
 			t.Errorf("connected through %+v", c)
 		}
 	}
-	time.AfterFunc(20*time.Millisecond, func() { l.cut(linkCut{}) })
+	time.AfterFunc(20*time.Millisecond, func() { l.cut(Cut{}) })
 	if !l.reachable(t.Context(), 5*time.Second) {
 		t.Error("a connection that waited through the cut is not made after healing")
 	}
 }
 
 func TestALostRequestNeverArrivesAndALostReplyDoesNotComeBack(t *testing.T) {
-	for _, loss := range []linkCut{{LossOut: 1}, {LossIn: 1}} {
+	for _, loss := range []Cut{{LossOut: 1}, {LossIn: 1}} {
 		l, c, e := rig(t, 1)
 		l.cut(loss)
 		send(t, c, "a\n")
 		wantSilence(t, c)
-		l.cut(linkCut{})
+		l.cut(Cut{})
 		wantSilence(t, c) // that connection is done for
 		if arrived := len(e.got(t, 0)) > 0; arrived != (loss.LossIn == 1) {
 			t.Errorf("%+v: request arrived: %v", loss, arrived)
@@ -250,7 +252,7 @@ func TestALostRequestNeverArrivesAndALostReplyDoesNotComeBack(t *testing.T) {
 
 func TestClosingEndsAStalledRead(t *testing.T) {
 	l, c, _ := rig(t, 1)
-	l.cut(linkCut{In: true})
+	l.cut(Cut{In: true})
 	done := make(chan error, 1)
 	go func() {
 		_, err := c.Read(make([]byte, 8))

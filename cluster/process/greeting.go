@@ -1,6 +1,6 @@
 //go:build unix
 
-package docker
+package process
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ func greeting(host string) []byte { return []byte("CLIENT SETNAME " + host + "\r
 var greetingAnswer = []byte("+OK\r\n")
 
 // isRedis reports whether a server is one that keeps locks or stock.
-func isRedis(s servers, e endpoint) bool {
+func isRedis(s Servers, e Endpoint) bool {
 	return slices.Contains(s.Redis, e) || s.Stock != nil && *s.Stock == e
 }
 

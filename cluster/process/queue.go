@@ -1,6 +1,6 @@
 //go:build unix
 
-package docker
+package process
 
 import (
 	"context"
@@ -15,8 +15,8 @@ import (
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
-// queueName is the one queue that there is.
-const queueName = "lockcheck"
+// QueueName is the one queue that there is.
+const QueueName = "lockcheck"
 
 // queueConn is env.Queue over RabbitMQ. Publishing and consuming have a
 // connection each, made when first used and made anew after an error.
@@ -39,12 +39,13 @@ type channel struct {
 	pending    *amqp.Delivery // delivered last, and not confirmed
 }
 
-func openQueue(w *world, o clientOptions) *queueConn {
-	return &queueConn{url: queueURL(w.servers.Queue.Addr, w.servers.Password), dial: o.dial, limit: o.limit}
+func openQueue(w *World, o clientOptions) *queueConn {
+	return &queueConn{url: QueueURL(w.servers.Queue.Addr, w.servers.Password), dial: o.dial, limit: o.limit}
 }
 
-func queueURL(addr, password string) string {
-	return "amqp://" + serverUser + ":" + password + "@" + addr + "/"
+// QueueURL is where a broker is, with the name and the password for it.
+func QueueURL(addr, password string) string {
+	return "amqp://" + ServerUser + ":" + password + "@" + addr + "/"
 }
 
 // open makes sure that there is a channel. Nothing has been sent if it fails.
@@ -71,7 +72,7 @@ func (q *queueConn) open(ctx context.Context, c *channel, setUp func(*amqp.Chann
 	c.conn = conn
 	c.ch, err = conn.Channel()
 	if err == nil {
-		_, err = c.ch.QueueDeclare(queueName, true, false, false, false, nil)
+		_, err = c.ch.QueueDeclare(QueueName, true, false, false, false, nil)
 	}
 	if err == nil {
 		err = setUp(c.ch)
@@ -101,7 +102,7 @@ func (q *queueConn) Publish(ctx context.Context, body string) error {
 	}
 	call, cancel := context.WithTimeout(ctx, q.limit)
 	defer cancel()
-	sent, err := c.ch.PublishWithDeferredConfirmWithContext(call, "", queueName, false, false, amqp.Publishing{
+	sent, err := c.ch.PublishWithDeferredConfirmWithContext(call, "", QueueName, false, false, amqp.Publishing{
 		DeliveryMode: amqp.Persistent, Body: []byte(body),
 	})
 	if err == nil {
@@ -127,7 +128,7 @@ func (q *queueConn) Consume(ctx context.Context, limit time.Duration) (string, f
 		if err := ch.Qos(1, 0, false); err != nil {
 			return err
 		}
-		c.deliveries, err = ch.Consume(queueName, "", false, false, false, false, nil)
+		c.deliveries, err = ch.Consume(QueueName, "", false, false, false, false, nil)
 		return err
 	})
 	if err != nil {
@@ -198,34 +199,4 @@ func classifyQueue(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %v", env.ErrReset, err)
 	}
 	return classify(ctx, err)
-}
-
-func (n *node) queue() (*amqp.Connection, error) {
-	return amqp.DialConfig(queueURL(n.dial, n.secret), amqp.Config{Dial: amqp.DefaultDial(5 * time.Second)})
-}
-
-func queueVersion(_ context.Context, n *node) (string, error) {
-	conn, err := n.queue()
-	if err != nil {
-		return "", err
-	}
-	defer conn.Close()
-	return fmt.Sprintf("RabbitMQ %v", conn.Properties["version"]), nil
-}
-
-// emptyQueue deletes the queue with all that is in it.
-func emptyQueue(_ context.Context, n *node) error {
-	conn, err := n.queue()
-	if err != nil {
-		return fmt.Errorf("%s: %w", n.name, err)
-	}
-	defer conn.Close()
-	ch, err := conn.Channel()
-	if err == nil {
-		_, err = ch.QueueDelete(queueName, false, false, false)
-	}
-	if err != nil {
-		return fmt.Errorf("%s: %w", n.name, err)
-	}
-	return nil
 }
