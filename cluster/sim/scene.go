@@ -82,6 +82,9 @@ func (s *Scene) retire() {
 			n.keys.Retire()
 		}
 	}
+	if s.site.sql != nil {
+		s.site.sql.db.Retire()
+	}
 }
 
 // LockServers is how many servers the lock service has.

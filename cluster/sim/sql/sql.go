@@ -78,7 +78,7 @@ type DB struct {
 // New makes an empty server. now is its wall clock.
 func New(now func() time.Time) *DB {
 	db := &DB{now: now}
-	db.tables, db.names, db.parsed = map[string]*table{}, map[string]*userLock{}, map[string]*statement{}
+	db.tables, db.names, db.parsed = map[string]*table{}, map[string]*userLock{}, borrowed()
 	db.sessions = map[int64]*Session{}
 	return db
 }
