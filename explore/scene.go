@@ -19,6 +19,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/lockcheck/lockcheck/checker"
@@ -157,7 +158,10 @@ const patience = 10 * time.Minute
 var ErrEndless = errors.New("the scene does not end")
 
 func (s *Scene) play(plan []sim.Placed, list, walls bool) (*Played, error) {
-	p := &Played{Events: make([]histories.Event, 0, 96)}
+	p := &Played{}
+	if list, ok := lists.Get().(*[]histories.Event); ok {
+		p.Events = *list
+	}
 	scene, err := sim.NewScene(sim.SceneSpec{
 		Options: cluster.Options{
 			Topology: s.Spec.Topology(), Workers: s.Spec.Workers, PerHost: s.Spec.PerHost,
@@ -178,6 +182,17 @@ func (s *Scene) play(plan []sim.Placed, list, walls bool) (*Played, error) {
 	p.Done, p.Options, p.Points, p.source, p.walls = scene.Done(), scene.Options(), scene.Points(), scene.Source(), scene.LookedAtWall()
 	p.servers = scene.LockServers()
 	return p, err
+}
+
+// lists are lists of events that nobody uses any more.
+var lists sync.Pool
+
+// forget gives the list of events back: to be called when only the verdict counts.
+func (p *Played) forget() {
+	clear(p.Events)
+	list := p.Events[:0]
+	p.Events = nil
+	lists.Put(&list)
 }
 
 // direct leads the scene through its phases: sales, then, when every lease and

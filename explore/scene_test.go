@@ -121,9 +121,11 @@ func BenchmarkSchedule(b *testing.B) {
 			s := sceneOf(b, design, Size{})
 			used := cpuTime(b)
 			for b.Loop() {
-				if _, err := s.Play(nil, false); err != nil {
+				p, err := s.Play(nil, false)
+				if err != nil {
 					b.Fatal(err)
 				}
+				p.forget()
 			}
 			b.ReportMetric(float64((cpuTime(b)-used).Microseconds())/float64(b.N), "cpu-µs/schedule")
 		})

@@ -127,6 +127,7 @@ func (d *depthRun) walk(plan []sim.Placed, further, n int) {
 		d.fail(plan, err)
 		return
 	}
+	p.forget()
 	for i, o := range p.Options {
 		if d.ctx.Err() != nil {
 			return
@@ -145,6 +146,7 @@ func (d *depthRun) leaf(plan []sim.Placed, n int) {
 		d.fail(plan, err)
 		return
 	}
+	p.forget()
 	d.children.Add(int64(len(p.Options)))
 	d.mu.Lock()
 	defer d.mu.Unlock()
