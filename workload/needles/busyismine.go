@@ -18,7 +18,7 @@ var busyIsMine = Needle{
 	Name:     "busy-is-mine",
 	Mistake:  "\"busy\" after two requests without an answer is taken for a grant",
 	Property: checker.DoubleHold, Meets: true, Nemesis: "loss", Variant: "lost-replies", Interval: 3 * time.Second, kind: env.Single,
-	defaults: workload.Spec{Work: "1ms-20ms,2%:75%ttl-95%ttl", Think: "100ms-300ms", SKUs: 3},
+	defaults: workload.Spec{Work: "1ms-20ms,0.3%:75%ttl-95%ttl", Think: "300ms-800ms", SKUs: 6, Wait: 4 * time.Second},
 	spec:     histories.LockSpec{Deadline: true},
 	lock: func(mistaken bool) lock.Maker {
 		return func(e *env.Env, o lock.Options) env.Lock { return &claiming{e, o, mistaken} }

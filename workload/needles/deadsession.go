@@ -20,7 +20,7 @@ var deadSession = Needle{
 	Property: checker.DoubleHold, Meets: true, Nemesis: "partition", Variant: "clients-off", Interval: 3500 * time.Millisecond, kind: env.Single,
 	renews: true,
 	defaults: workload.Spec{
-		TTL: 1500 * time.Millisecond, Renew: 500 * time.Millisecond, SKUs: 4, Grace: 4 * time.Second, Work: "1ms-20ms,0.2%:10%ttl-50%ttl", Think: "100ms-300ms", TimeLimit: 9 * time.Second,
+		TTL: 1500 * time.Millisecond, Renew: 500 * time.Millisecond, SKUs: 6, Grace: 4 * time.Second, Work: "1ms-20ms,0.01%:10%ttl-50%ttl", Think: "200ms-500ms", TimeLimit: 9 * time.Second,
 	},
 	lock: func(mistaken bool) lock.Maker {
 		return func(e *env.Env, o lock.Options) env.Lock {

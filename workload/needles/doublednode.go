@@ -19,7 +19,7 @@ var doubledNode = Needle{
 	Name:     "doubled-node",
 	Mistake:  "a server whose first reply was lost is counted twice",
 	Property: checker.DoubleHold, Meets: true, Nemesis: "loss", Variant: "lost-replies", Interval: 3 * time.Second, kind: env.Independent3,
-	defaults: workload.Spec{SKUs: 3, Work: "1ms-20ms,0.1%:40%ttl-60%ttl", Think: "100ms-300ms"},
+	defaults: workload.Spec{SKUs: 12, Work: "1ms-20ms,0.1%:40%ttl-60%ttl", Think: "300ms-800ms"},
 	spec:     histories.LockSpec{Deadline: true},
 	lock: func(mistaken bool) lock.Maker {
 		return func(e *env.Env, o lock.Options) env.Lock { return &quorate{e, o, mistaken, false} }

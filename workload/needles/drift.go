@@ -21,7 +21,7 @@ var driftAfterRetry = Needle{
 	Property: checker.DoubleHold, Nemesis: "clock", Variant: "drift", Interval: 3 * time.Second, kind: env.Single,
 	defaults: workload.Spec{
 		TTL: time.Second, SKUs: 2, Drift: 0.06, RetryDelay: 20 * time.Millisecond, TimeLimit: 9 * time.Second,
-		Work: "1ms-20ms,0.1%:97%ttl-103%ttl", Think: "100ms-300ms",
+		Work: "1ms-20ms,0.05%:97%ttl-103%ttl", Think: "100ms-300ms",
 	},
 	spec: histories.LockSpec{Deadline: true},
 	lock: func(mistaken bool) lock.Maker {

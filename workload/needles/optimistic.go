@@ -22,7 +22,7 @@ var optimisticRenewal = Needle{
 	renews: true,
 	defaults: workload.Spec{
 		TTL: 2 * time.Second, Renew: 600 * time.Millisecond, SKUs: 2, TimeLimit: 9 * time.Second,
-		Work: "1ms-20ms,1%:130%ttl-180%ttl", Think: "100ms-300ms",
+		Work: "1ms-20ms,0.01%:130%ttl-180%ttl", Think: "100ms-300ms",
 	},
 	spec: histories.LockSpec{Deadline: true},
 	lock: func(mistaken bool) lock.Maker {

@@ -11,11 +11,11 @@ import (
 	"github.com/lockcheck/lockcheck/workload/lock"
 )
 
-// shortToken draws its token from a few hundred values: a holder that is late
+// shortToken draws its token from two thousand values: a holder that is late
 // releases the lock of the next one if that drew the same.
 var shortToken = Needle{
 	Name:     "short-token",
-	Mistake:  "the token that tells owners apart is one of 1024 values",
+	Mistake:  "the token that tells owners apart is one of 2048 values",
 	Property: checker.ForeignRelease, Nemesis: "pause", Variant: "pause-holder", Interval: time.Second, kind: env.Single,
 	defaults: workload.Spec{
 		TTL: time.Second, SKUs: 1, RetryDelay: 10 * time.Millisecond, Wait: 2 * time.Second,
@@ -35,7 +35,7 @@ type short struct {
 func (l *short) Acquire(ctx context.Context, key string) (env.Lease, error) {
 	s := &plain{l.e, key, "lock:" + key, token(l.e)}
 	if l.mistaken {
-		s.value = strconv.Itoa(l.e.Rand.IntN(1024))
+		s.value = strconv.Itoa(l.e.Rand.IntN(2048))
 	}
 	return s, polled(ctx, l.e, l.o, func() (bool, error) { return set(ctx, l.e.Lock[0], s.key, s.value, l.o.TTL) })
 }

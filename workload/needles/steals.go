@@ -21,7 +21,7 @@ var stealsAfterThree = Needle{
 	Property: checker.DoubleHold, Nemesis: "none", kind: env.Single,
 	defaults: workload.Spec{
 		TTL: time.Second, TimeLimit: 8 * time.Second, RetryDelay: time.Millisecond, Jitter: 4 * time.Second,
-		Work: "1ms-20ms,0.3%:80%ttl-95%ttl",
+		Work: "1ms-20ms,0.1%:80%ttl-95%ttl",
 	},
 	spec: histories.LockSpec{Deadline: true},
 	lock: func(mistaken bool) lock.Maker {

@@ -20,7 +20,7 @@ var twoErrors = Needle{
 	renews: true,
 	defaults: workload.Spec{
 		TTL: 4 * time.Second, Renew: 800 * time.Millisecond, TimeLimit: 14 * time.Second, SKUs: 2,
-		Work: "1ms-20ms,0.1%:110%ttl-170%ttl", Think: "100ms-300ms",
+		Work: "1ms-20ms,0.05%:110%ttl-170%ttl", Think: "100ms-300ms",
 	},
 	lock: func(mistaken bool) lock.Maker {
 		return func(e *env.Env, o lock.Options) env.Lock { return &watching{e, o, mistaken} }

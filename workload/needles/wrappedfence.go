@@ -11,11 +11,11 @@ import (
 	"github.com/lockcheck/lockcheck/workload/lock"
 )
 
-// wrappedFence keeps its fencing token in seven bits. It takes 128 grants of one
+// wrappedFence counts its fencing token up to 123. It takes 124 grants of one
 // key to begin again at 0.
 var wrappedFence = Needle{
 	Name:     "wrapped-fence",
-	Mistake:  "the fencing token has seven bits, and begins again at 0",
+	Mistake:  "the fencing token begins again at 0 after 124 grants",
 	Property: checker.FenceRegression, Nemesis: "none", kind: env.Single,
 	defaults: workload.Spec{SKUs: 2, Think: "60ms-100ms", Work: "1ms-10ms", TimeLimit: 6200 * time.Millisecond},
 	spec:     histories.LockSpec{Deadline: true, Fenced: true},
@@ -50,7 +50,7 @@ func (l *wrapping) Acquire(ctx context.Context, key string) (env.Lease, error) {
 		return s.fence > 0, err
 	})
 	if l.mistaken {
-		s.fence %= 128
+		s.fence %= 124
 	}
 	return s, err
 }
