@@ -157,7 +157,7 @@ func (r *run) accessTo(sell *histories.Op) (from, to int64) {
 	return from, to
 }
 
-// whyLost explains how a store lost what it had accepted. Stock has no ttl, so
+// whyLost explains how a store lost what it had accepted. Stock has no TTL, so
 // clocks explain nothing; and a SQL server that was killed has kept what was
 // committed. Where the header says that the stock is apart from the locks, their
 // servers explain nothing either.

@@ -131,7 +131,7 @@ func (o *ownLock) over(t int64) bool { return max(o.lease, o.ghost) < t }
 func (r *run) foreign(mine *ownLock, op *histories.Op, victim *hold, believing bool) bool {
 	hurt := r.serversHurt(op.Return)
 	if mine.over(op.Call) {
-		// A skewed clock may make a lease last longer than its ttl.
+		// A skewed clock may make a lease last longer than its TTL.
 		return !hurt || op.Return < r.skewed && mine.elsewhere < op.Call
 	}
 	// Granted at the very instant of the call, the other may have come just

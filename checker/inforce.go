@@ -18,7 +18,7 @@ func extendsOf(k *keyed) map[histories.Process][]*histories.Op {
 }
 
 // inForce is until when the lease under a hold was certainly in force, as far as
-// its worker believed in it: a ttl after the call of the acquire, and of each
+// its worker believed in it: a TTL after the call of the acquire, and of each
 // extend that was answered before that was over.
 func (r *run) inForce(h *hold, extends []*histories.Op) int64 {
 	if r.spec.TTL <= 0 {

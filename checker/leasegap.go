@@ -12,7 +12,7 @@ import (
 //
 // The beliefs of A and B do not overlap, but A goes on as if it had held the
 // lock all the time: what it read before, it will write now. The lease must
-// certainly have ended: a ttl after the last answer that granted or renewed
+// certainly have ended: a TTL after the last answer that granted or renewed
 // it, unless a clock was tampered with; or, while there has been one store
 // only, by its own deadline: what B was granted there, A no longer had.
 func (r *run) leaseGaps(k *keyed) {
@@ -67,7 +67,7 @@ func (c *lastHeard) see(r *run, op *histories.Op) {
 // over reports whether the lease had certainly ended when extend was sent.
 func (c *lastHeard) over(r *run, extend *histories.Op) bool {
 	if c.ends < extend.Call && extend.Return < r.skewed {
-		return true // a skewed clock may make a lease last longer than its ttl
+		return true // a skewed clock may make a lease last longer than its TTL
 	}
 	return min(c.ends, c.until) < extend.Call && r.oneStore(extend.Return)
 }

@@ -15,7 +15,7 @@ import (
 //	A  acquire ─ ok   release ─ not the owner     ┊
 //	   └──────────────── ttl ─────────────────────┘
 //
-// A lease is certainly in force until a ttl after the call of the acquire or
+// A lease is certainly in force until a TTL after the call of the acquire or
 // extend that began or renewed it: the request may have acted as early as that.
 // These may have ended it sooner:
 //
@@ -28,7 +28,7 @@ import (
 //     as one;
 //   - an acquire of its own worker after it.
 //
-// A lock without a ttl is judged by lock-not-linearizable: no answer of "not the
+// A lock without a TTL is judged by lock-not-linearizable: no answer of "not the
 // owner" fits it while it is held.
 func (r *run) leasesLost(k *keyed) {
 	if r.spec.TTL <= 0 || !slices.ContainsFunc(k.locks, saysNotOwner) {
@@ -71,7 +71,7 @@ type knownLease struct {
 	told      bool          // its loss has been reported
 }
 
-// clocks is the share of a ttl by which the clocks of workers and servers may
+// clocks is the share of a TTL by which the clocks of workers and servers may
 // differ in measuring it, with no fault.
 const clocks = 100
 

@@ -15,7 +15,7 @@ import (
 // A key is taken while somebody may have it by right: from the call of an ok
 // acquire to the end of the belief (or the answer to its release), from call
 // to return of an unknown acquire or of a renewal by its holder, and while a
-// fault hits the servers. When that is over it must be obtainable within ttl +
+// fault hits the servers. When that is over it must be obtainable within TTL +
 // grace, and a request that is late may act max-delay after that. An acquire
 // that was invoked even later and was told "busy" shows a stuck lock:
 //

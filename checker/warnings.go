@@ -58,7 +58,7 @@ func (r *run) lowOnStock() Warning {
 }
 
 // slowGrants warns if one grant in a hundred takes longer than a third of the
-// ttl: that much of each lease is gone before the work begins.
+// TTL: that much of each lease is gone before the work begins.
 func (r *run) slowGrants() Warning {
 	limit := int64(r.spec.TTL / 3)
 	if limit <= 0 {

@@ -35,7 +35,7 @@ type Header struct {
 type LockSpec struct {
 	None      bool          `json:"none,omitempty"`      // the design uses no lock
 	TTL       time.Duration `json:"ttl"`                 // ns; 0: no lease, held until release
-	Grace     time.Duration `json:"grace"`               // ns after the ttl by which a free lock must be obtainable
+	Grace     time.Duration `json:"grace"`               // ns after the TTL by which a free lock must be obtainable
 	Reentrant bool          `json:"reentrant,omitempty"` // the same worker may take it again
 	Deadline  bool          `json:"deadline,omitempty"`  // grants carry until
 	Notice    bool          `json:"notice,omitempty"`    // loss is told (lost)
@@ -47,7 +47,7 @@ type LockSpec struct {
 	MaxZombie time.Duration `json:"max-zombie,omitempty"`
 }
 
-// Lease is the lease that an acquire or extend asks for: its own ttl, or the
+// Lease is the lease that an acquire or extend asks for: its own TTL, or the
 // lock's. 0: there is none.
 func (l LockSpec) Lease(op *Op) time.Duration {
 	if op.TTL > 0 {

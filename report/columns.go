@@ -143,7 +143,7 @@ var fields = []struct {
 	{"left", delta, numField(func(op *histories.Op) histories.Num { return op.Left })},
 	{"seen", delta, numField(func(op *histories.Op) histories.Num { return op.Seen })},
 	{"value", delta, numField(func(op *histories.Op) histories.Num { return op.Value })},
-	// The deadline, from the completion: nearly always the ttl or close to it.
+	// The deadline, from the completion: nearly always the TTL or close to it.
 	{"until", zigzag, func(_ *columnSet, op *histories.Op) (int64, bool) {
 		return micro(op.Until.N) - micro(op.Call), op.Until.Known
 	}},

@@ -12,7 +12,7 @@ type hold struct {
 	checker.Hold
 	// Lease bounds the moment (ns) at which the server would let the lock go
 	// if nobody renewed or released it: the server took the request between
-	// its call and its return. Both are 0 if there is no ttl.
+	// its call and its return. Both are 0 if there is no TTL.
 	Lease [2]int64
 }
 

@@ -171,7 +171,7 @@ func (c *cell) Go(ctx context.Context, _ string, f func(context.Context)) {
 	})
 }
 
-// emit hands one event to the run and wakes whoever awaits something.
+// emit hands one event to the run and wakes all that await something.
 func (c *cell) emit(e histories.Event) {
 	c.emitMu.Lock()
 	defer c.emitMu.Unlock()

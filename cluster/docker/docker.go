@@ -12,7 +12,7 @@
 //	topology.go, prepare.go, healthy.go  how they stand to each other, and whether they do
 //	hosts.go, findings.go                worker processes from outside; package process is one from inside
 //	inject.go, roles.go, fault_*.go      the faults, each with the proof that it bit
-//	watch.go                             who is master, as the servers themselves say
+//	watch.go                             which server is master, as the servers themselves say
 //	clean.go, owner.go                   removing what a killed run left
 //
 // Containers are made through testcontainers-go. Pausing, killing, attaching

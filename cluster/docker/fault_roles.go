@@ -53,7 +53,7 @@ func (b backend) SwitchOver(ctx context.Context, master inject.Target) (string, 
 	return fmt.Sprintf("%s is master instead of %s", now.name, old.name), nil
 }
 
-// promotedFrom is who is master instead of old.
+// promotedFrom is the server that is master instead of old.
 func (c *cell) promotedFrom(ctx context.Context, old *node) (*node, error) {
 	if c.o.Topology.Lock == env.RedisCluster {
 		return c.clusterSuccessor(ctx, old)
@@ -73,7 +73,7 @@ func (c *cell) promotedFrom(ctx context.Context, old *node) (*node, error) {
 	return now, err
 }
 
-// Memory pressure: as many keys with a ttl as make up nearly all that the server
+// Memory pressure: as many keys with a TTL as make up nearly all that the server
 // has.
 const (
 	fillerCount = 400
@@ -81,7 +81,7 @@ const (
 	fillerTTL   = 600 // seconds
 )
 
-// Evict implements inject.Memory: it fills a server with keys that have a ttl and
+// Evict implements inject.Memory: it fills a server with keys that have a TTL and
 // then takes a share of their memory away under allkeys-random: it has to throw
 // about that share of the leases out, too.
 func (b backend) Evict(ctx context.Context, servers inject.Targets, share float64) (string, error) {

@@ -111,7 +111,7 @@ func (c *cell) clusterMasters(ctx context.Context) ([]*node, error) {
 	defer cancel()
 	members := c.locks()
 	seen := make([]string, len(members))
-	_ = wait.Each(members, func(n *node) (err error) { // who does not answer has no vote
+	_ = wait.Each(members, func(n *node) (err error) { // a member that does not answer has no vote
 		seen[slices.Index(members, n)], err = n.redis.ClusterNodes(ctx).Result()
 		return err
 	})

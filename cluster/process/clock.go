@@ -124,7 +124,7 @@ func (c *Clock) Every(ctx context.Context, d time.Duration, f func(context.Conte
 	return cancel
 }
 
-// gate holds up whoever waits at it while it is shut. The zero gate is open.
+// gate holds up the tasks that wait at it while it is shut. The zero gate is open.
 type gate struct {
 	mu   sync.Mutex
 	shut chan struct{} // closed when the gate opens; nil: open

@@ -142,7 +142,7 @@ func (p *process) freeze(worker int) (thaw func()) {
 	if o == nil {
 		return func() {}
 	}
-	_ = o.child.Pause() // who has ended stands still
+	_ = o.child.Pause() // a program that has ended stands still
 	return func() { _ = o.child.Resume() }
 }
 

@@ -138,7 +138,7 @@ func (s Servers) all() []Endpoint {
 type memory struct {
 	mu      sync.Mutex
 	numbers map[string]int64
-	queues  map[string][]chan struct{} // of who is in, and who waits behind
+	queues  map[string][]chan struct{} // the first is in, the others wait behind it
 }
 
 var _ env.Local = (*memory)(nil)

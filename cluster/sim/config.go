@@ -10,7 +10,7 @@ import (
 	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 )
 
-// This file is about who is master: how a Sentinel learns it, tells the
+// This file is about which server is master: how a Sentinel learns it, tells the
 // others and the clients, and makes the servers obey.
 
 // reportCommand stands for INFO between servers.

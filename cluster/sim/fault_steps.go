@@ -16,7 +16,7 @@ import (
 // ambush is a fault that waits for workers at a step.
 type ambush struct {
 	inject.Ambush
-	hit *worker       // who reached the step first
+	hit *worker       // the worker that reached the step first
 	at  time.Duration // when
 }
 

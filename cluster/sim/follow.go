@@ -46,7 +46,7 @@ func (c *simulation) guide(p *vtime.Process) *guide {
 	return g
 }
 
-// master asks who is master; switched is called when the Sentinel says that
+// master asks which server is master; switched is called when the Sentinel says that
 // it changed.
 func (g *guide) master(ctx context.Context, switched func(master string)) (*vtime.Host, error) {
 	reply, err := g.ask(ctx, switched, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "lockcheck")

@@ -58,7 +58,7 @@ func (m *member) hear(g gossip) {
 		}
 	}
 	if m.shard(g.from) < 0 {
-		return // only masters have a say in who has failed
+		return // only masters have a say in which member has failed
 	}
 	for _, p := range m.peers {
 		delete(p.reports, g.from)

@@ -19,7 +19,7 @@ type local struct {
 
 var _ env.Local = (*local)(nil)
 
-// queueName is one queue: who is in, and who waits, first come first.
+// queueName is one queue: the task that is in, and those that wait, first come first.
 type queueName struct {
 	taken bool
 	line  []*entrant

@@ -31,7 +31,7 @@ type member struct {
 	stall    stall
 }
 
-// claim is who owns a shard's slots, and by which election.
+// claim is which member owns a shard's slots, and by which election.
 type claim struct {
 	node  *node
 	epoch int64

@@ -7,7 +7,7 @@ import (
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
-// Who has which role now: inject.View.
+// Which server has which role now: inject.View.
 
 // Masters implements inject.View.
 func (b backend) Masters(context.Context) ([]string, error) { return names(b.masters()), nil }

@@ -167,7 +167,7 @@ func (c *simulation) Now() time.Duration { return c.s.Now }
 func (c *simulation) Sleep(ctx context.Context, d time.Duration) error { return c.s.Sleep(ctx, d) }
 
 // Await waits until ready. An event that makes it ready lets the caller go on
-// before whoever recorded it takes his next step.
+// before the task that recorded it takes its next step.
 func (c *simulation) Await(ctx context.Context, limit time.Duration, ready func() bool) bool {
 	until := c.s.Now + limit
 	for {

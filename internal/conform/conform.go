@@ -4,7 +4,7 @@
 //
 // It says which rule the program's lock breaks and shows the lines that were
 // exchanged. A rule counts as broken if it was broken twice: the second time
-// nothing else was played beside it, with a longer ttl, so that a slow machine
+// nothing else was played beside it, with a longer TTL, so that a slow machine
 // accuses nobody.
 package conform
 
@@ -71,7 +71,7 @@ func Look(ctx context.Context, cfg Config) (*Subject, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A try is to tell how it stands, within a part of the ttl. A lock that heeds
+	// A try is to tell how it stands, within a part of the TTL. A lock that heeds
 	// no wait_ms needs a longer one.
 	cfg.TTL = max(cfg.TTL, (5 * patience).Round(time.Second))
 	s := &Subject{cfg: cfg, Ready: r, TTL: cfg.TTL, design: own.Design(r.Name, cfg.Command, env.Topology{Lock: env.Single}, r)}

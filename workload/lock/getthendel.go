@@ -15,7 +15,7 @@ import (
 //	B               acquire ───┊── believes, without the key
 //
 // It breaks when the lease ends between the two, so only for releases close
-// to the ttl: rare, and seen in production all the same.
+// to the TTL: rare, and seen in production all the same.
 type GetThenDel struct {
 	e *env.Env
 	o Options

@@ -63,7 +63,7 @@ func (l *OwnDuration) Acquire(ctx context.Context, key string) (env.Lease, error
 	return lease, err
 }
 
-// stale says whether a record has not changed for the worker's own ttl.
+// stale says whether a record has not changed for the worker's own TTL.
 func (l *OwnDuration) stale(key, record string) bool {
 	now := l.e.Clock.Now()
 	if l.seen[key].record != record {

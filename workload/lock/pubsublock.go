@@ -24,7 +24,7 @@ var (
 // PubSubLock is the lock of Redisson, the Java client that both articles
 // look up to: a hash with a hold count per owner, so that the owner may enter
 // again; waiting clients are woken by a message when it is released; a
-// watchdog renews it every third of its ttl.
+// watchdog renews it every third of its TTL.
 //
 // It promises one owner per key for as long as the work takes, and quick
 // hand-over. Like its model it tells nobody when a renewal finds the lock

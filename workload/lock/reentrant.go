@@ -25,7 +25,7 @@ var (
 // lock twice: a hash with a counter. The owner may enter again; only the last
 // release frees the lock.
 //
-// It promises one owner per key, however often it enters, within the ttl. It
+// It promises one owner per key, however often it enters, within the TTL. It
 // breaks as RedisLock does. A request that is sent twice counts twice (see
 // RetryBlind).
 type Reentrant struct {

@@ -99,7 +99,7 @@ func onlyTheOwner(ctx context.Context, p *player) error {
 }
 
 // slowRelease: whatever a release does between two commands takes a third of
-// a ttl, and the lease ends meanwhile.
+// a TTL, and the lease ends meanwhile.
 func slowRelease(ctx context.Context, p *player) error {
 	switch p.Worker {
 	case 0:

@@ -10,7 +10,7 @@ import (
 )
 
 // serverAway: an acquire that gets no answer is no grant, and what it left
-// behind is gone after a ttl.
+// behind is gone after a TTL.
 func serverAway(ctx context.Context, p *player) error {
 	if err := p.at(ctx, 0.2); err != nil {
 		return err
@@ -67,7 +67,7 @@ func lostAnswer(ctx context.Context, p *player) error {
 	return p.at(ctx, 4.5)
 }
 
-// wallClocks: the second worker's wall clock is ahead by more than a ttl.
+// wallClocks: the second worker's wall clock is ahead by more than a TTL.
 func wallClocks(ctx context.Context, p *player) error {
 	if p.Worker == 0 {
 		if _, err := p.take(ctx); err != nil {

@@ -126,7 +126,7 @@ func conform(d workload.Design, ttl time.Duration) (workload.Resolved, error) {
 	})
 }
 
-// Play plays the case for a design whose leases have a ttl; the error is what
+// Play plays the case for a design whose leases have a TTL; the error is what
 // the lock does wrong.
 func (c Case) Play(ctx context.Context, w World, d workload.Design, ttl time.Duration) error {
 	s, err := conform(d, ttl)

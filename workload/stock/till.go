@@ -65,7 +65,7 @@ const remembered = 32
 
 // Acquire takes the lock on key and records that. If the outcome is unknown
 // it releases, so that the history has an answer and the next customer need
-// not wait for the ttl.
+// not wait for the TTL.
 func (t *Till) Acquire(ctx context.Context, key string) (*Hold, error) {
 	op, end := t.Begin(histories.Event{F: histories.Acquire, Key: key, Parent: t.Sell, Final: t.Final, TTL: int64(t.TTL)})
 	g := grant{key: key, mark: "#" + strconv.FormatInt(op, 10), sell: t.Sell}

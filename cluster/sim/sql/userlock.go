@@ -11,7 +11,7 @@ type userLock struct {
 	name   string
 	holder *Session
 	count  int        // how often the holder has it
-	queue  []*Session // who waits, first come first served
+	queue  []*Session // sessions that wait, first come first served
 }
 
 // getLock takes a user lock, or waits for it as long as the statement says.

@@ -44,7 +44,7 @@ func (s *Scheduler) Sleep(ctx context.Context, d time.Duration) error {
 // a task of its own while the function runs.
 type ticker struct {
 	s       *Scheduler
-	of      *Task // who asked for it
+	of      *Task // that asked for it
 	ctx     context.Context
 	d       time.Duration
 	due     time.Duration

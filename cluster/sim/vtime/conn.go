@@ -176,7 +176,7 @@ func (c *Conn) Close(from int) {
 	if c.End[from].Open {
 		c.shut(from)
 		if from == 0 {
-			c.Pending = nil // whoever waits has given up
+			c.Pending = nil // the task that waits has given up
 		}
 		c.say(from)
 	}
