@@ -200,9 +200,9 @@ func (r *run) whyMadeUp(a, b *hold) (Cause, string) {
 		h = a
 	}
 	from, to := h.acquire.Call, h.from
-	cut := r.find(histories.Partition, from, to, splitsWorkers)
+	cut := r.find(histories.Partition, from, to, func(f *fault) bool { return splitsWorkers(f) && !r.leavesServers(f) })
 	if cut == nil {
-		cut = r.find(histories.Kill, from, to, func(f *fault) bool { return f.server && r.promotion(f.from, to) == nil })
+		cut = r.find(histories.Kill, from, to, func(f *fault) bool { return f.server && r.promotion(f.from, to) == nil && !r.leavesServers(f) })
 	}
 	if cut == nil {
 		cut = r.find(histories.Loss, from, to, nil)
@@ -211,6 +211,16 @@ func (r *run) whyMadeUp(a, b *hold) (Cause, string) {
 		return CauseUnknown, ""
 	}
 	return FailedOpen, sprintf("%s went on at %s although %s", workerName(h.worker()), moment(h.from), faultStory(cut))
+}
+
+// leavesServers reports whether a fault leaves servers alone that another fault hits:
+// of several independent ones it takes a majority to make a grant impossible.
+func (r *run) leavesServers(f *fault) bool {
+	return len(r.roles) == 0 && slices.ContainsFunc(r.faults, func(o fault) bool {
+		return slices.ContainsFunc(o.event.Targets, func(name string) bool {
+			return !histories.IsWorker(name) && strings.HasPrefix(name, "redis-") && !slices.Contains(f.event.Targets, name)
+		})
+	})
 }
 
 // whyStale explains why a worker wrote after its hold.

@@ -157,6 +157,8 @@ func TestCausesAreToldWhereTheHistoryHasThem(t *testing.T) {
 			DoubleHold, CauseUnknown, ""},
 		"made up by the second of two that waited as long": {tell(open).op(0, "acquire", "ok", 0, 6).mark(histories.Nemesis, "partition", 390, fault(histories.Fault{From: []string{"worker-1"}, To: []string{"locks"}})).op(1, "acquire", "ok", 400, 406).op(0, "release", "ok", 1000, 1001),
 			DoubleHold, FailedOpen, "worker 1 went on at 0.406 s"},
+		"cut off from one of several servers": {tell(open).op(0, "acquire", "ok", 0, 6).mark(histories.Nemesis, "kill", 380, targeting("redis-1")).mark(histories.Nemesis, "start", 381, targeting("redis-1")).mark(histories.Nemesis, "partition", 390, targeting("worker-1", "redis-4"), fault(histories.Fault{From: []string{"worker-1"}, To: []string{"redis-4"}})).op(1, "acquire", "ok", 400, 406).op(0, "release", "ok", 1000, 1001),
+			DoubleHold, RestartedEmpty, "redis-1 killed at 0.380 s"},
 		"a late delete that was done before the grant": {tell(histories.LockSpec{TTL: 300e6}).op(2, "acquire", "ok", 0, 1, token("c")).op(2, "release", "ok", 310, 320, token("c")).
 			op(0, "acquire", "ok", 315, 331, token("a")).op(1, "acquire", "ok", 421, 423, token("b")).op(0, "release", "fail", 500, 501, token("a"), failed("not the owner")),
 			DoubleHold, CauseUnknown, "no fault was in force"},
