@@ -179,13 +179,13 @@ func CheckSchedule(p Plan) error {
 // params are what a nemesis must know of the run.
 func (r *run) params() nemesis.Params {
 	topology := r.Spec.Topology()
+	shape, _ := topology.Lock.Shape()
 	lock := r.header.Lock
 	design := r.Spec.Of
 	return nemesis.Params{
 		TimeLimit: r.TimeLimit, Interval: cmp.Or(r.Interval, r.Spec.Interval()), Only: r.Variant,
 		TTL: lock.TTL, LongWork: r.Spec.LongWork(), Lockless: lock.None, Unreplicated: design.Unreplicated, Waits: design.Waits, Renews: design.Renews, Steps: design.Steps, Crashes: design.CrashSteps(), Workers: r.Spec.Workers,
-		Servers: servers(topology.Lock), Replicas: topology.Lock == env.Sentinel || topology.Lock == env.RedisCluster,
-		Sentinels: topology.Lock == env.Sentinel, SQL: topology.SQL,
+		Servers: shape.Redis, Replicas: shape.Replicas > 0, Sentinels: shape.Sentinels > 0, SQL: topology.SQL,
 		WritesUnderLock: !lock.None && slices.Contains(design.SalesPass(), histories.StepBeforeWrite),
 		WritesRedis:     !topology.SQL && slices.Contains(design.SalesPass(), histories.StepBeforeWrite),
 		Commits:         topology.SQL && (slices.Contains(design.SalesPass(), histories.StepCommit) || slices.Contains(design.Steps, histories.StepCommit)),
@@ -197,17 +197,12 @@ func (r *run) params() nemesis.Params {
 // nodes are the names of the servers of a topology.
 func nodes(t env.Topology) []string {
 	var names []string
-	count := servers(t.Lock)
-	if t.Lock == env.RedisCluster {
-		count *= 2
-	}
-	for i := range count {
+	shape, _ := t.Lock.Shape()
+	for i := range shape.Redis {
 		names = append(names, fmt.Sprintf("redis-%d", i+1))
 	}
-	for i := range 3 {
-		if t.Lock == env.Sentinel {
-			names = append(names, fmt.Sprintf("sentinel-%d", i+1))
-		}
+	for i := range shape.Sentinels {
+		names = append(names, fmt.Sprintf("sentinel-%d", i+1))
 	}
 	for _, other := range []struct {
 		name string
@@ -233,19 +228,6 @@ func places(d workload.Design, t env.Topology) []string {
 // nemesisStream keeps the nemesis' random numbers apart from the others of
 // the same seed.
 const nemesisStream = 0x6e656d65736973
-
-// servers is how many Redis servers hold locks.
-func servers(k env.Kind) int {
-	switch k {
-	case env.Single:
-		return 1
-	case env.Sentinel, env.Independent3, env.RedisCluster:
-		return 3
-	case env.Independent5:
-		return 5
-	}
-	return 0
-}
 
 func (r *run) open(out io.Writer, cluster string, watch []func(histories.Event)) error {
 	h := r.header

@@ -64,22 +64,17 @@ func groupsOf(t env.Topology) []groupSpec {
 }
 
 func lockGroup(k env.Kind) groupSpec {
+	shape, ok := k.Shape()
+	if !ok {
+		panic("docker: no such topology: " + string(k))
+	}
 	spec := groupSpec{name: string(k), kind: k, conf: redisConf}
+	spec.nodes = append(numbered("redis", shape.Redis, redisKind), numbered("sentinel", shape.Sentinels, sentinelKind)...)
 	switch k {
-	case env.Single:
-		spec.nodes = numbered("redis", 1, redisKind)
-	case env.Independent3:
-		spec.nodes = numbered("redis", 3, redisKind)
-	case env.Independent5:
-		spec.nodes = numbered("redis", 5, redisKind)
 	case env.RedisCluster:
-		spec.nodes = numbered("redis", 6, redisKind)
 		spec.conf = clusterConf
 	case env.Sentinel:
-		spec.nodes = append(numbered("redis", 3, redisKind), numbered("sentinel", 3, sentinelKind)...)
 		spec.conf = replicatedConf
-	default:
-		panic("docker: no such topology: " + string(k))
 	}
 	return spec
 }

@@ -66,16 +66,16 @@ func NewWorld(s Servers, limit time.Duration, seed uint64, host string, workers 
 
 // connectLock makes the clients of the lock service.
 func (w *World) connectLock(o clientOptions) {
-	switch w.servers.Lock {
-	case env.Single, env.Independent3, env.Independent5:
+	switch kind := w.servers.Lock; {
+	case kind.Independent():
 		for _, e := range w.servers.Redis {
 			w.lock = append(w.lock, w.keep(o.single(e.Addr)))
 		}
-	case env.Sentinel:
+	case kind == env.Sentinel:
 		addrs := addresses(w.servers.Sentinels)
 		w.lock = []env.Redis{w.keep(o.failover(addrs, false))}
 		w.replicas = []env.Redis{w.keep(o.failover(addrs, true))}
-	case env.RedisCluster:
+	case kind == env.RedisCluster:
 		c := o.cluster(addresses(w.servers.Redis))
 		w.lock = []env.Redis{c}
 		w.closers = append(w.closers, c.close)

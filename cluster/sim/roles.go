@@ -85,5 +85,5 @@ func (c *simulation) masters() []*node {
 }
 
 func (c *simulation) replicated() bool {
-	return c.o.Topology.Lock == env.Sentinel || c.o.Topology.Lock == env.RedisCluster
+	return c.o.Topology.Lock.Replicated()
 }

@@ -165,7 +165,7 @@ func (w *worker) Await(ctx context.Context, p env.Phase) error {
 
 // setUp makes the first server of a replicated lock service the master of the others.
 func (s *Scene) setUp() {
-	if top := s.Topology.Lock; top != env.Sentinel && top != env.RedisCluster {
+	if !s.Topology.Lock.Replicated() {
 		return
 	}
 	s.master = s.site.redis[0]

@@ -20,14 +20,10 @@ type site struct {
 	byName    map[string]*node
 }
 
-// serversOf is how many Redis servers a kind of lock service has.
-var serversOf = map[env.Kind]int{
-	env.NoLock: 0, env.Single: 1, env.Sentinel: 3, env.Independent3: 3, env.Independent5: 5, env.RedisCluster: 6,
-}
-
 func (c *simulation) buildSite() error {
 	top := c.o.Topology
-	count, known := serversOf[top.Lock]
+	shape, known := top.Lock.Shape()
+	count := shape.Redis
 	if c.scene != nil && top.Lock == env.RedisCluster {
 		count = 2 // the shard that has the key
 	}
@@ -121,7 +117,7 @@ func (c *simulation) roleChanged(n *node, promoted bool) {
 func (c *simulation) world(p *vtime.Process) *env.Env {
 	e := &env.Env{}
 	switch lock := c.o.Topology.Lock; {
-	case lock == env.Single || lock == env.Independent3 || lock == env.Independent5:
+	case lock.Independent():
 		for _, n := range c.site.redis {
 			e.Lock = append(e.Lock, c.endpoint(p, n.host))
 		}

@@ -34,18 +34,29 @@ var ofExec = []string{"exec", "name", "topology"}
 func (f *execFlags) add(s *pflag.FlagSet) {
 	s.StringVar(&f.command, "exec", "", "your own program as the design: 'php lock.php' (docs/protocol.md); --design beside it adds others")
 	s.StringVar(&f.name, "name", "", "name of the --exec program in tables and reports (default: its file's)")
-	s.StringVar(&f.topology, "topology", string(env.Sentinel), "servers of the --exec program: single, sentinel, independent-3, independent-5 or redis-cluster")
+	s.StringVar(&f.topology, "topology", string(env.Sentinel), "servers of the --exec program: "+either(topologies()))
 }
 
 // topologies are the words for --topology.
-var topologies = []string{string(env.Single), string(env.Sentinel), string(env.Independent3), string(env.Independent5), string(env.RedisCluster)}
+func topologies() (words []string) {
+	for _, k := range env.Kinds() {
+		words = append(words, string(k))
+	}
+	return words
+}
+
+// either lists words of which one is to be chosen: "a, b or c".
+func either(words []string) string {
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
 
 // subject is the design of --exec. The program is started once, to say what it
 // can.
 func (f *runFlags) subject(ctx context.Context) (workload.Design, error) {
 	switch {
-	case !slices.Contains(topologies, f.exec.topology):
-		return workload.Design{}, unknownName("topology", f.exec.topology, topologies)
+	case !slices.Contains(topologies(), f.exec.topology):
+		return workload.Design{}, unknownName("topology", f.exec.topology, topologies())
 	case f.spec.Leases != "":
 		return workload.Design{}, usagef("--ttl=%s: all copies of --exec ask for the same lease", f.spec.Leases)
 	}

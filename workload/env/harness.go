@@ -6,19 +6,6 @@ import (
 	"github.com/lockcheck/lockcheck/histories"
 )
 
-// Kind is a shape of the lock service.
-type Kind string
-
-// The shapes of lock services.
-const (
-	NoLock       Kind = ""              // the design needs none (SQL designs)
-	Single       Kind = "single"        // one Redis: redis-1
-	Sentinel     Kind = "sentinel"      // redis-1 (master), redis-2, redis-3, sentinel-1 … sentinel-3
-	Independent3 Kind = "independent-3" // redis-1 … redis-3, no replication
-	Independent5 Kind = "independent-5" // redis-1 … redis-5, no replication
-	RedisCluster Kind = "redis-cluster" // redis-1 … redis-3 masters, redis-4 … redis-6 their replicas
-)
-
 // Topology is what a design needs to run on.
 type Topology struct {
 	Lock        Kind
