@@ -1,12 +1,15 @@
 package checker
 
 import (
+	"context"
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lockcheck/lockcheck/checker/linear"
 	"github.com/lockcheck/lockcheck/histories"
 )
 
@@ -225,6 +228,36 @@ func TestWhoMayHaveBeenServedAfterARelease(t *testing.T) {
 		s := stuckSearch{run: r, k: k, certain: true, suspect: first, taken: []taken{{suspect: first}, {suspect: other}}, next: 2}
 		if s.suspectWaiter(); s.suspect.ID != want {
 			t.Errorf("beside an acquire that is %s: op %d is blamed, want %d", outcome, s.suspect.ID, want)
+		}
+	}
+}
+
+// Porcupine decides a second time where a key is small and there is time left.
+func TestWhatIsDecidedAgain(t *testing.T) {
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, c := range map[string]struct {
+		ctx         context.Context
+		ops         int
+		time, spent time.Duration
+		want        bool
+	}{
+		"a small key":         {t.Context(), recheckOps, time.Second, 0, true},
+		"a larger one":        {t.Context(), recheckOps + 1, time.Second, 0, false},
+		"no time for it":      {t.Context(), 1, -1, 0, false},
+		"the time is over":    {t.Context(), 1, time.Second, time.Hour, false},
+		"nobody waits for it": {cancelled, 1, time.Second, 0, false},
+	} {
+		r := prepare(tell(histories.LockSpec{}).op(0, "acquire", "ok", 0, 2).history(), Options{RecheckTime: c.time}.withDefaults())
+		r.recheck = c.time
+		r.rechecked.Store(int64(c.spent))
+		asked := false
+		r.again(c.ctx, r.keys[0], linearity{property: LockNotLinearizable, ops: c.ops, search: func(linear.Bounds) (linear.Answer, string) {
+			asked = true
+			return linear.Legal, ""
+		}}, nil)
+		if asked != c.want || r.keys[0].of(LockNotLinearizable).method.agrees != c.want {
+			t.Errorf("%s: decided again: %t, want %t", name, asked, c.want)
 		}
 	}
 }
