@@ -35,6 +35,20 @@ func TestSalesOfOneUnitAreSales(t *testing.T) {
 	if later, first := sameUnits(twins(histories.Sell)); len(later) != 1 || later[0].ID != 2 || first.ID != 1 {
 		t.Errorf("two sells that left the same: %v after %v", later, first)
 	}
+	sells := func(of ...[3]int64) (ops []*histories.Op) { // left, quantity, answered
+		for i, s := range of {
+			ops = append(ops, &histories.Op{ID: int64(i + 1), F: histories.Sell, Outcome: histories.OK, Left: histories.N(s[0]), Qty: s[1], Return: s[2]})
+		}
+		return ops
+	}
+	// Of those below, the one that reaches furthest: units 4 to 6, not unit 3.
+	if later, first := sameUnits(sells([3]int64{3, 1, 10}, [3]int64{4, 3, 20}, [3]int64{5, 1, 30})); len(later) != 1 || later[0].ID != 3 || first.ID != 2 {
+		t.Errorf("unit 5 was taken twice: %v after %v", later, first)
+	}
+	// Three took it: the two that were answered later.
+	if later, first := sameUnits(sells([3]int64{3, 3, 10}, [3]int64{5, 1, 30}, [3]int64{5, 2, 20})); len(later) != 2 || later[0].ID != 3 || first.ID != 1 {
+		t.Errorf("unit 5 was taken three times: %v after %v", later, first)
+	}
 	if later, _ := sameUnits(twins(histories.Read)); len(later) != 0 {
 		t.Errorf("two reads sold a unit: %v", later)
 	}

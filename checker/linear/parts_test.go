@@ -154,3 +154,23 @@ func TestFewestLeavesHalvesOutFirst(t *testing.T) {
 		t.Errorf("%d operations are left, want op 1", len(got))
 	}
 }
+
+// A release that was answered before the acquire of its token was asked for is of an
+// acquire whose token nobody knows.
+func TestAReleaseBeforeItsAcquire(t *testing.T) {
+	ops := []*histories.Op{
+		{ID: 1, F: histories.Acquire, Outcome: histories.Info, Call: 0, Return: 1, CallLine: 1},
+		{ID: 2, F: histories.Release, Outcome: histories.OK, Token: "a", Call: 5, Return: 6, CallLine: 2},
+		{ID: 3, F: histories.Acquire, Outcome: histories.OK, Token: "a", Call: 10, Return: 11, CallLine: 3},
+	}
+	never := func(*histories.Op) int64 { return histories.Never }
+	if c, uncovered := Lock(ops, histories.LockSpec{}, never); c != nil || uncovered != nil {
+		t.Errorf("the exact check: %+v, %v", c, uncovered)
+	}
+	if got, why := SearchLock(ops, histories.LockSpec{}, never, porcupineBounds); got != Legal {
+		t.Errorf("porcupine: %v %s", got, why)
+	}
+	if got, _ := SearchLock(ops[1:], histories.LockSpec{}, never, porcupineBounds); got != Illegal {
+		t.Errorf("porcupine, without that acquire: %v", got)
+	}
+}
