@@ -13,6 +13,7 @@ import (
 	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/run"
+	"github.com/lockcheck/lockcheck/run/guide"
 	"github.com/lockcheck/lockcheck/run/shrink"
 )
 
@@ -29,6 +30,7 @@ func runSearch(ctx context.Context, a *app, args []string) (int, error) {
 	f := newRunFlags(a, "search")
 	property := f.set.String("property", "", "the only property to look for")
 	shrinkTime := f.set.Duration("shrink-time", time.Minute, "longest time to spend on shrinking; 0 for none")
+	guided := f.set.String("guided", "off", "on: branch off earlier runs at rare moments and draw settings that no flag gives; off: one seed after the other")
 	f.set.Lookup("runs").Usage = "number of seeds to try (default 1000)"
 	notOfSearch.hide(f.set)
 	if err := a.parse(f.set, args, 0, 0); err != nil {
@@ -36,6 +38,9 @@ func runSearch(ctx context.Context, a *app, args []string) (int, error) {
 	}
 	if err := notOfSearch.refuse(f.set); err != nil {
 		return 0, err
+	}
+	if *guided != "on" && *guided != "off" {
+		return 0, unknownName("--guided", *guided, []string{"on", "off"})
 	}
 	if *property != "" && !slices.Contains(propertyNames(), *property) {
 		return 0, unknownName("property", *property, propertyNames())
@@ -66,7 +71,7 @@ func runSearch(ctx context.Context, a *app, args []string) (int, error) {
 		return 0, err
 	}
 	collectLess()
-	s := searcher{a: a, f: f, cell: cells[0], provider: provider, property: checker.Property(*property)}
+	s := searcher{a: a, f: f, cell: cells[0], provider: provider, property: checker.Property(*property), guided: *guided == "on"}
 	return s.search(ctx, *shrinkTime)
 }
 
@@ -76,20 +81,23 @@ type searcher struct {
 	f        *runFlags
 	cell     tableCell
 	provider cluster.Provider
-	property checker.Property       // that is to be broken; "": any
+	property checker.Property // that is to be broken; "": any
+	guided   bool
 	source   atomic.Pointer[string] // of the runs: "simulated Redis"
 }
 
 func (s *searcher) search(ctx context.Context, shrinkTime time.Duration) (int, error) {
-	first, tried, err := run.Search(ctx, s.provider, s.f.runs, func(i int) run.Plan { return s.f.plan(s.cell, i) }, s.broken)
+	o := guide.Options{Runs: s.f.runs, Plain: !s.guided, Fixed: s.f.set.Changed}
+	r, err := guide.Search(ctx, s.provider, func(i int) run.Plan { return s.f.plan(s.cell, i) }, o, s.broken)
 	if err != nil {
 		return 0, err
 	}
-	if first == nil {
-		return s.nothing(ctx, tried), nil
+	if r.Found == nil {
+		return s.nothing(ctx, r), nil
 	}
-	found := reported(first)
-	fmt.Fprintf(s.a.stderr, "found in run %d of %d, seed %d: %s\n", tried, s.f.runs, found.plan.Spec.Seed, found.Verdict.First().Summary)
+	found := reported(r.Found)
+	fmt.Fprintf(s.a.stderr, "found in run %d of %d, seed %d%s, after %d distinct states: %s\n",
+		r.Tried, s.f.runs, found.plan.Spec.Seed, turnedAt(found.plan), r.States, found.Verdict.First().Summary)
 	if s.property == "" {
 		s.property = found.Verdict.First().Property
 	}
@@ -104,7 +112,7 @@ func (s *searcher) search(ctx context.Context, shrinkTime time.Duration) (int, e
 }
 
 // nothing says that no run broke, and whether that was all of them.
-func (s *searcher) nothing(ctx context.Context, tried int) int {
+func (s *searcher) nothing(ctx context.Context, r guide.Result) int {
 	what := "violation"
 	if s.property != "" {
 		what = string(s.property)
@@ -115,11 +123,19 @@ func (s *searcher) nothing(ctx context.Context, tried int) int {
 	}
 	what += " of " + s.cell.design.Name + " × " + s.cell.nemesis
 	if ctx.Err() != nil {
-		fmt.Fprintf(s.a.stdout, "interrupted after %d of %d runs: no %s in them, seeds from %d on%s\n", tried, s.f.runs, what, s.f.seed, source)
+		fmt.Fprintf(s.a.stdout, "interrupted after %d of %d runs: no %s in them, %d distinct states, seeds from %d on%s\n", r.Tried, s.f.runs, what, r.States, s.f.seed, source)
 		return exitInterrupted
 	}
-	fmt.Fprintf(s.a.stdout, "no %s in %d runs, seeds %d to %d%s\n", what, tried, s.f.seed, s.f.seed+uint64(max(tried, 1))-1, source)
+	fmt.Fprintf(s.a.stdout, "no %s in %d runs, %d distinct states, seeds %d to %d%s\n", what, r.Tried, r.States, s.f.seed, s.f.seed+uint64(max(r.Seeds, 1))-1, source)
 	return exitValid
+}
+
+// turnedAt names the turns of a plan, if it has any.
+func turnedAt(p run.Plan) string {
+	if len(p.Turns) == 0 {
+		return ""
+	}
+	return ", turns " + p.Turns.String()
 }
 
 // broken reports whether a run breaks what is looked for, and puts that first
@@ -190,6 +206,11 @@ func untilBroken(p *judged) run.Plan {
 func (s *searcher) anySeed(ctx context.Context, p run.Plan) *judged {
 	found, _, _ := run.Search(ctx, s.provider, seedsPerTry, func(i int) run.Plan {
 		q := p
+		if last := len(q.Turns) - 1; last >= 0 && i < seedsPerTry/2 {
+			q.Turns = slices.Clone(q.Turns)
+			q.Turns[last].Seed += uint64(i) // up to there the run is the same
+			return q
+		}
 		q.Spec.Seed += uint64(i)
 		return q
 	}, s.broken)
@@ -224,9 +245,15 @@ func (s *searcher) replaySmall(p *judged) string {
 	}
 	cmd += fmt.Sprintf(" --schedule=%s --seed=%d --runs=1 --time-limit=%v --concurrency=%d --skus=%d --max-ops=%d --work=%s --think=%s",
 		p.folder.Path(histories.ScheduleFile), spec.Seed, p.plan.TimeLimit, spec.Workers, spec.SKUs, spec.MaxOps, quote(spec.Work), quote(spec.Think))
+	if len(p.plan.Turns) > 0 {
+		cmd += " --turns=" + p.plan.Turns.String()
+	}
+	if drawn := s.cell.spec; spec.TTL != drawn.TTL || spec.Renew != drawn.Renew {
+		cmd += fmt.Sprintf(" --ttl=%v --renew=%v", spec.TTL, spec.Renew)
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.plan.Settings)) {
 		switch name {
-		case "time-limit", "concurrency", "work", "think", "skus", "max-ops", "schedule", "shrink-time", "property", "interval", "variant":
+		case "time-limit", "concurrency", "work", "think", "skus", "max-ops", "schedule", "shrink-time", "property", "interval", "variant", "guided", "turns":
 		default:
 			cmd += " --" + name + "=" + quote(p.plan.Settings[name])
 		}

@@ -39,6 +39,7 @@ type Options struct {
 type Result struct {
 	Found  *run.Judged // nil: nothing
 	Tried  int         // runs, up to the one that was found
+	Seeds  int         // that the runs began with
 	States int         // distinct states that the runs went through
 }
 
@@ -115,7 +116,7 @@ func (s *searcher) search(ctx context.Context) (Result, error) {
 }
 
 func (s *searcher) result(found *run.Judged) Result {
-	return Result{Found: found, Tried: s.tried, States: len(s.states)}
+	return Result{Found: found, Tried: s.tried, Seeds: s.seeds, States: len(s.states)}
 }
 
 // size is how many runs are planned at once.
@@ -206,5 +207,5 @@ func variants(p run.Plan) (names []string) {
 	return names
 }
 
-// Latest is how close to the end of its faults a run is still branched.
+// latest is how close to the end of its faults a run is still branched.
 const latest = 500 * time.Millisecond

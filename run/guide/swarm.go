@@ -2,6 +2,9 @@ package guide
 
 import (
 	"math/rand/v2"
+	"regexp"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lockcheck/lockcheck/nemesis"
@@ -49,21 +52,17 @@ var dimensions = []dimension{
 	}},
 	{"skus", func(_ *run.Plan, s *workload.Spec, r *rand.Rand) { s.SKUs = max(1, one(r, 1, s.SKUs/2, s.SKUs/4)) }},
 	{"work", func(_ *run.Plan, s *workload.Spec, r *rand.Rand) {
-		if s.TTL > 0 {
-			s.Work = one(r, s.Work+",10%:65%ttl-85%ttl", s.Work+",10%:90%ttl-120%ttl", s.Work+",25%:30%ttl-60%ttl")
-		}
+		s.Work = oftener(s.Work, one(r, "5", "15", "30"))
 	}},
 	{"think", func(_ *run.Plan, s *workload.Spec, r *rand.Rand) {
 		s.Think = one(r, s.Think, "100ms-300ms", "300ms-800ms")
 	}},
-	{"ttl", func(_ *run.Plan, s *workload.Spec, r *rand.Rand) {
-		if s.Leases != "" || s.TTL < time.Second {
+	{"ttl", func(q *run.Plan, s *workload.Spec, r *rand.Rand) {
+		if s.Leases != "" || s.TTL < time.Second || q.Spec.Of.Renews { // renewals are set for the TTL that they know
 			return
 		}
-		third := s.Renew == s.TTL/3
-		if s.TTL = s.TTL * time.Duration(one(r, 2, 3)) / 4; third {
-			s.Renew = s.TTL / 3
-		}
+		s.TTL = s.TTL * time.Duration(one(r, 2, 3)) / 4
+		s.Renew = s.TTL / 3
 	}},
 	{"interval", func(q *run.Plan, _ *workload.Spec, r *rand.Rand) {
 		now := q.Interval
@@ -72,6 +71,24 @@ var dimensions = []dimension{
 		}
 		q.Interval = max(500*time.Millisecond, now/time.Duration(one(r, 2, 3, 4)))
 	}},
+}
+
+// share is the share of a part of a distribution.
+var share = regexp.MustCompile(`([0-9.]+)%:`)
+
+// oftener gives the rare parts of a distribution a larger share, in percent. The values
+// stay what they are: a lease that is long enough for them is so still.
+func oftener(distribution, percent string) string {
+	if strings.Count(distribution, "%:") > 2 {
+		return distribution // they might be more than all
+	}
+	want, _ := strconv.ParseFloat(percent, 64)
+	return share.ReplaceAllStringFunc(distribution, func(part string) string {
+		if now, err := strconv.ParseFloat(strings.TrimSuffix(part, "%:"), 64); err != nil || now >= want {
+			return part
+		}
+		return percent + "%:"
+	})
 }
 
 // one draws one of several.
