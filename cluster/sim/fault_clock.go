@@ -53,7 +53,7 @@ func (c *simulation) ahead(ctx context.Context, t target) time.Duration {
 		}
 		seconds, _ := strconv.ParseInt(parts[0].(string), 10, 64)
 		micros, _ := strconv.ParseInt(parts[1].(string), 10, 64)
-		return time.Unix(seconds, micros*1000).Sub(vtime.Epoch.Add((asked + c.s.Now) / 2))
+		return time.Unix(seconds, micros*1000).Sub(c.s.Epoch().Add((asked + c.s.Now) / 2))
 	}
 	return t.machine().Wall.Ahead(c.s.Now)
 }

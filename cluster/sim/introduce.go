@@ -22,7 +22,7 @@ func Introduce(ctx context.Context, command []string, top env.Topology, h protoc
 	if err != nil {
 		return protocol.Ready{}, err
 	}
-	c.introduce(&h)
+	c.introduce(&h, c.named)
 	if err := preload.Check(command[0]); err != nil {
 		return protocol.Ready{}, err
 	}

@@ -79,7 +79,7 @@ func (n *node) kill(mode string) {
 	n.keys, n.subs, n.repl = nil, nil, replication{}
 }
 
-func (n *node) wall() time.Time { return n.host.Wall.At(n.s.Now) }
+func (n *node) wall() time.Time { return n.s.Epoch().Add(n.s.Now + n.host.Wall.Ahead(n.s.Now)) }
 
 func (n *node) mode() redis.Mode {
 	switch {

@@ -53,7 +53,7 @@ func (c *simulation) startOwn(w *worker) (*own, error) {
 	hello.Worker, hello.Life = w.number, h.starts-1
 	seeds := c.stream(streamOwn, uint64(w.number)<<32|uint64(h.starts))
 	hello.Seed = seeds.Uint32()
-	c.introduce(&hello)
+	c.introduce(&hello, c.named)
 	o := &own{c: c, w: w, proc: h.proc, session: protocol.NewSession(hello, ownLimits), wires: map[int]*wire{}}
 	var err error
 	o.program, err = preload.Start(c.library, preload.Options{
@@ -234,8 +234,11 @@ func (o *own) end() {
 	o.kill()
 }
 
-// Postpone implements guest: the program's deadlines wait with its process.
-func (o *own) Postpone(d time.Duration) { o.session.Postpone(d) }
+// Pause implements guest: nothing lets the program go on.
+func (o *own) Pause() {}
+
+// Resume implements guest: the program's deadlines waited with its process.
+func (o *own) Resume(d time.Duration) { o.session.Postpone(d) }
 
 // kill ends the program at once, as its process is killed.
 func (o *own) kill() {

@@ -16,6 +16,7 @@
 //	broker, sqlserver          the message queue and the SQL server
 //	worker, local              the world of one worker
 //	own, wire, wiresentinel    a program of somebody's own beside a worker, and its connections
+//	live, socket               servers for clients from outside, in time with their clock
 //	simulation, inject, fault_… the cluster as the director sees it
 //
 // Start with New. What is simpler than in reality stands at Provider.
@@ -36,6 +37,11 @@ type Config struct {
 	Guard time.Duration
 	// Inert makes Inject do nothing: for tests that no proof appears then.
 	Inert bool
+	// Paced: time is that of a clock outside, the machine's or a bubble's of
+	// testing/synctest.
+	Paced bool
+	// MasterName is what Sentinels call their master, to programs; default "lockcheck".
+	MasterName string
 
 	scene *Scene
 }

@@ -33,9 +33,10 @@ type simulation struct {
 	ambushes []*ambush // faults that wait for workers at a step
 	injector inject.Injector
 
-	library  string  // holds the user's own programs
-	fronts   int64   // connections of theirs so far
-	findings []error // what is wrong with them
+	library  string                                  // holds the user's own programs
+	fronts   int64                                   // connections of theirs so far
+	findings []error                                 // what is wrong with them
+	hears    func(x *wire, args []string, reply any) // is told of each command of a program; nil: nobody
 
 	scene *Scene // nil: an ordinary run
 
@@ -76,6 +77,9 @@ const awaitEvery = 2 * time.Millisecond
 func build(config Config, o cluster.Options) (*simulation, error) {
 	defaults(&o)
 	c := &simulation{config: config, o: o, scene: config.scene, s: &vtime.Scheduler{}}
+	if config.Paced {
+		c.s.Pacer = vtime.NewPacer()
+	}
 	c.net = vtime.NewNetwork(c.s, c.stream(streamNetwork, 0))
 	if c.scene == nil {
 		c.s.Now = -vtime.WarmUpTime

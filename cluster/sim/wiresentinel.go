@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -27,7 +28,7 @@ func (f *sentinelFront) Do(args []string, reply func(any)) {
 	case name == "PING":
 		reply(resp.Status("PONG"))
 	case name == "ROLE":
-		reply([]any{"sentinel", []any{masterName}})
+		reply([]any{"sentinel", []any{f.wire.c.masterName()}})
 	case name == "SENTINEL" && len(args) > 1:
 		reply(f.sentinel(strings.ToUpper(args[1]), args[2:]))
 	default:
@@ -40,14 +41,14 @@ func (f *sentinelFront) Listen(channel string, on bool) {
 	if channel != switchChannel {
 		return
 	}
-	session := f.wire.c.Session
+	session := f.wire.conn.Session
 	f.x.Hangup(session)
 	if !on {
 		return
 	}
 	f.x.fans = append(f.x.fans, session)
 	knownOf(session).switched = func(before, now *node) {
-		knownOf(session).front.Publish(switchChannel, strings.Join([]string{masterName, f.ip(before.name), redisPort, f.ip(now.name), redisPort}, " "))
+		knownOf(session).front.Publish(switchChannel, strings.Join(slices.Concat([]string{f.wire.c.masterName()}, f.address(before.name), f.address(now.name)), " "))
 	}
 }
 
@@ -58,12 +59,13 @@ func (f *sentinelFront) Identity() (version, mode, role string) {
 
 func (f *sentinelFront) sentinel(word string, args []string) any {
 	ask := map[string]func() any{
-		"GET-MASTER-ADDR-BY-NAME": func() any { return []any{f.ip(f.x.current().name), redisPort} },
+		"GET-MASTER-ADDR-BY-NAME": func() any { ip, port := f.wire.names(f.x.current().name); return []any{ip, port} },
 		"MASTER":                  func() any { return f.server(f.x.view(f.x.current()), "master") },
 		"REPLICAS":                f.replicas,
 		"SLAVES":                  f.replicas,
 		"SENTINELS":               f.others,
 		"FAILOVER":                f.failover,
+		"CKQUORUM":                f.quorum,
 	}
 	switch handle := ask[word]; {
 	case word == "MASTERS":
@@ -72,16 +74,20 @@ func (f *sentinelFront) sentinel(word string, args []string) any {
 		return redis.Error("ERR unknown subcommand '" + strings.ToLower(word) + "'. Try SENTINEL HELP.")
 	case len(args) != 1:
 		return redis.Error("ERR wrong number of arguments for 'sentinel|" + strings.ToLower(word) + "' command")
-	case args[0] != masterName && word == "GET-MASTER-ADDR-BY-NAME":
+	case args[0] != f.wire.c.masterName() && word == "GET-MASTER-ADDR-BY-NAME":
 		return resp.NullArray{}
-	case args[0] != masterName:
+	case args[0] != f.wire.c.masterName():
 		return redis.Error("ERR No such master with that name")
 	default:
 		return handle()
 	}
 }
 
-func (f *sentinelFront) ip(name string) string { return f.wire.o.c.ipOf(name) }
+// address is a server's ip and port.
+func (f *sentinelFront) address(server string) []string {
+	ip, port := f.wire.names(server)
+	return []string{ip, port}
+}
 
 // server is what a Sentinel tells of a server that it watches, as far as
 // clients look at it.
@@ -90,16 +96,18 @@ func (f *sentinelFront) server(v *view, role string) resp.Map {
 	if v.down {
 		flags = "s_down," + flags
 	}
-	m := resp.Map{"name", masterName, "ip", f.ip(v.node.name), "port", redisPort, "runid", v.info.run, "flags", flags, "role-reported", role}
+	ip, port := f.wire.names(v.node.name)
+	m := resp.Map{"name", f.wire.c.masterName(), "ip", ip, "port", port, "runid", v.info.run, "flags", flags, "role-reported", role}
 	if role != "slave" {
 		return append(m, "num-slaves", strconv.Itoa(len(f.x.views)-1), "num-other-sentinels", strconv.Itoa(len(f.x.others)), "quorum", strconv.Itoa(quorum))
 	}
-	m[1] = f.ip(v.node.name) + ":" + redisPort
+	m[1] = net.JoinHostPort(ip, port)
 	link := "err"
 	if v.info.linkUp {
 		link = "ok"
 	}
-	return append(m, "master-link-status", link, "master-host", f.ip(f.x.current().name), "master-port", redisPort)
+	ip, port = f.wire.names(f.x.current().name)
+	return append(m, "master-link-status", link, "master-host", ip, "master-port", port)
 }
 
 func (f *sentinelFront) replicas() any {
@@ -115,9 +123,16 @@ func (f *sentinelFront) replicas() any {
 func (f *sentinelFront) others() any {
 	list := []any{}
 	for _, o := range f.x.others {
-		list = append(list, resp.Map{"name", o.sentinel.name, "ip", f.ip(o.sentinel.name), "port", sentinelPort, "flags", "sentinel"})
+		ip, port := f.wire.names(o.sentinel.name)
+		list = append(list, resp.Map{"name", o.sentinel.name, "ip", ip, "port", port, "flags", "sentinel"})
 	}
 	return list
+}
+
+// quorum answers CKQUORUM for the Sentinels that this one knows: it does not look
+// which of them it reaches.
+func (f *sentinelFront) quorum() any {
+	return resp.Status("OK " + strconv.Itoa(len(f.x.others)+1) + " usable Sentinels. Quorum and failover authorization can be reached")
 }
 
 func (f *sentinelFront) failover() any {

@@ -94,5 +94,6 @@ var examples = map[string]string{
 	"run":     "lockcheck run --design=redis-lock,watchdog --nemesis=pause --ttl=3s\n  lockcheck run --design=redlock --nemesis=restart --runs=100 --all-runs",
 	"search":  "lockcheck search --design=redlock --nemesis=restart --property=double-hold",
 	"explore": "lockcheck explore --design=redlock --deviations=2 --kinds=freeze,restart\n  lockcheck explore --design=all",
+	"redis":   "lockcheck redis --sentinel --nemesis=failover\n  lockcheck redis --schedule=store/latest/schedule.json",
 	"bench":   "lockcheck bench --design=redis-lock,spin-lock,row-lock --time-limit=10s",
 }

@@ -29,8 +29,10 @@ type Process struct {
 
 // guest is something outside of the simulation that lives and dies with a process.
 type guest interface {
-	// Postpone says that the process did nothing for so long.
-	Postpone(d time.Duration)
+	// Pause says that the process is paused, Resume that it goes on and did nothing
+	// for so long.
+	Pause()
+	Resume(d time.Duration)
 	Die()
 }
 
@@ -104,13 +106,18 @@ func (p *Process) Frozen() bool {
 }
 
 // Pause freezes the process: its queue stays, its time does not.
-func (p *Process) Pause() { p.Paused, p.pausedAt = true, p.Scheduler.Now }
+func (p *Process) Pause() {
+	p.Paused, p.pausedAt = true, p.Scheduler.Now
+	for _, g := range p.Guests {
+		g.Pause()
+	}
+}
 
 // Resume lets the process and all its parts go on where they stopped.
 func (p *Process) Resume() {
 	if p.Paused {
 		for _, g := range p.Guests {
-			g.Postpone(p.Scheduler.Now - p.pausedAt)
+			g.Resume(p.Scheduler.Now - p.pausedAt)
 		}
 	}
 	p.Paused = false

@@ -38,6 +38,7 @@ type Scheduler struct {
 	err     error
 
 	Watcher Watcher // of a scene; nil: none
+	Pacer   *Pacer  // nil: time passes as fast as it can
 
 	// For the guard, which looks from another goroutine.
 	Progress atomic.Uint64
@@ -91,12 +92,17 @@ func (s *Scheduler) push(e event) {
 
 // Run handles events until done reports true or the run must end.
 func (s *Scheduler) Run(done func() bool) error {
+	if s.Pacer != nil {
+		s.Pacer.begin()
+	}
 	for s.err == nil && !done() {
-		if s.queue.empty() || s.busy == 0 {
+		switch {
+		case s.Pacer != nil && s.keepPace():
+		case s.Pacer == nil && (s.queue.empty() || s.busy == 0):
 			s.Fail(s.deadlock())
-			break
+		default:
+			s.next()
 		}
-		s.next()
 	}
 	return s.err
 }

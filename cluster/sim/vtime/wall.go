@@ -10,7 +10,7 @@ type Wall struct {
 	set    time.Duration // when that was
 }
 
-// Epoch is the true wall-clock time at the start of every run.
+// Epoch is the true wall-clock time at the start of every run that is not paced.
 var Epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // Ahead is how far the clock is ahead of the true time at the moment now.

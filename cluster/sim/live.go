@@ -1,0 +1,141 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/lockcheck/lockcheck/cluster"
+	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
+	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/workload/env"
+)
+
+// LiveConfig says which servers are live. The zero value of a field is its
+// documented default.
+type LiveConfig struct {
+	Topology   env.Kind
+	Seed       uint64
+	DownAfter  time.Duration // of Sentinel and Redis Cluster; default 800 ms
+	MasterName string        // that Sentinels watch; default "lockcheck"
+
+	// Emit hears what happens: roles that change, and the keys that clients take by
+	// SET NX or SETNX, as grants of locks to the worker of their machine. It must not
+	// block.
+	Emit func(histories.Event)
+}
+
+// Live is simulated servers alone, for clients from outside. Their time is the
+// machine's, or that of the bubble of testing/synctest in which they run.
+//
+// Clients are on two machines, in turn, worker-0 and worker-1, so that a fault can
+// cut one half of them off.
+type Live struct {
+	c       *simulation
+	sockets sockets
+	mu      sync.Mutex
+	clients int
+}
+
+// NewLive makes servers. They run while Run does.
+func NewLive(cfg LiveConfig) (*Live, error) {
+	c, err := build(New(Config{Paced: true, MasterName: cfg.MasterName}).config, cluster.Options{
+		Topology: env.Topology{Lock: cfg.Topology}, Seed: cfg.Seed, DownAfter: cfg.DownAfter, Workers: 2, Emit: cfg.Emit,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range c.homes {
+		h.proc = &vtime.Process{Scheduler: c.s, Host: h.host, Name: h.host.Name}
+		h.host.Process = h.proc
+	}
+	if cfg.Emit != nil {
+		c.hears = c.watchGrants()
+	}
+	return &Live{c: c, sockets: sockets{pacer: c.s.Pacer}}, nil
+}
+
+// Cluster is the servers as a director sees them, who may hurt them.
+func (l *Live) Cluster() cluster.Cluster { return l.c }
+
+// Address is where a server is on the simulated network. The replies that tell of
+// servers have such addresses, unless a client has others for them.
+func (l *Live) Address(server string) string { return net.JoinHostPort(l.c.named(server)) }
+
+// Run lets the servers run while director does; then all connections end.
+func (l *Live) Run(ctx context.Context, director func(context.Context) error) error {
+	defer l.sockets.close()
+	stop := context.AfterFunc(ctx, func() { l.c.s.Pacer.Do(func() {}) }) // whoever waits looks
+	defer stop()
+	return l.c.Run(ctx, director)
+}
+
+// Serve serves one client of a server, until its connection ends. names are the
+// addresses of the servers for this client; nil: those of Address.
+func (l *Live) Serve(server string, conn net.Conn, names func(server string) (ip, port string)) error {
+	at := l.c.serverNamed(server)
+	if at == nil {
+		return fmt.Errorf("no server is called %s", server)
+	}
+	if names == nil {
+		names = l.c.named
+	}
+	l.mu.Lock()
+	home := l.c.homes[l.clients%len(l.c.homes)]
+	l.clients++
+	l.mu.Unlock()
+	l.sockets.serve(&wire{c: l.c, names: names}, conn, func() *vtime.Process { return home.proc }, at.machine())
+	return nil
+}
+
+// serverNamed finds a server.
+func (c *simulation) serverNamed(name string) server {
+	for _, s := range c.site.servers {
+		if s.label() == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// watchGrants answers a listener that records the keys that clients take.
+func (c *simulation) watchGrants() func(x *wire, args []string, reply any) {
+	op := int64(0)
+	return func(x *wire, args []string, reply any) {
+		key, took := taken(args, reply)
+		if !took {
+			return
+		}
+		op++
+		at := slices.IndexFunc(c.homes, func(h *home) bool { return h.host == x.conn.End[0].Host })
+		e := histories.Event{Op: op, Process: histories.Process(at), F: histories.Acquire, Key: key, Type: histories.Invoke}
+		c.emit(e)
+		e.Type = histories.OK
+		c.emit(e)
+	}
+}
+
+// Inject does a fault and waits until it has been looked for, as Cluster.Inject
+// does. It is for callers outside of Run's director, while that runs.
+func (l *Live) Inject(ctx context.Context, f histories.Fault) (cluster.Effect, error) {
+	type result struct {
+		cluster.Effect
+		err error
+	}
+	done := make(chan result, 1)
+	l.c.s.Pacer.Do(func() {
+		l.c.s.Spawn(l.c.director, "fault", func() {
+			effect, err := l.c.Inject(context.WithoutCancel(ctx), f)
+			done <- result{effect, err}
+		}).Begin()
+	})
+	select {
+	case r := <-done:
+		return r.Effect, r.err
+	case <-ctx.Done():
+		return cluster.Effect{}, ctx.Err()
+	}
+}
