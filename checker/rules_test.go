@@ -208,6 +208,10 @@ func TestRulesAtTheirEdges(t *testing.T) {
 			tell(withLease).op(0, "sell", "ok", 0, 1200, orderID("a"), left(0)).op(0, "acquire", "ok", 1, 2, parent(1), until(1000), fence(5)).op(1, "acquire", "ok", 1001, 1002, until(2000), fence(6)).op(0, "write", "ok", 1003, 1100, parent(1), fence(5)).audit(3000, 0, "a"),
 			map[string]string{"stale-write": "4"},
 		},
+		"stale-write: by a token that is newer than that of a later answer": {
+			tell(withLease).op(0, "sell", "ok", 0, 1200, orderID("a"), left(0)).op(1, "acquire", "ok", 0, 1002, until(1), fence(4)).op(0, "acquire", "ok", 1, 2, parent(1), until(1000), fence(5)).op(0, "write", "ok", 1003, 1100, parent(1), fence(5)).audit(3000, 0, "a"),
+			valid,
+		},
 		"stale-write: by the token of another grant": {
 			tell(withLease).op(0, "sell", "ok", 0, 1200, orderID("a"), left(0)).op(0, "acquire", "ok", 1, 2, parent(1), until(1000), fence(5)).op(0, "write", "ok", 1001, 1100, parent(1), fence(4)).audit(3000, 0, "a"),
 			map[string]string{"stale-write": "3"},

@@ -92,14 +92,18 @@ func (r *run) tookEffect(k *keyed, w *histories.Op, writes int) bool {
 }
 
 // guarded reports whether the store took a late write by its fencing token,
-// and nobody had been granted the lock since: the token, not the belief, is what
-// such a write needs, and it was still the newest.
+// and nobody had been granted the lock since under another than a smaller one: the
+// token, not the belief, is what such a write needs, and it was still the newest.
 //
 //	A (5)  [═══ until)        write 5 ── ok      right: 5 is the newest
+//	A (5)  [═══ until)        write 5 ── ok      right: 4 is older, however late
+//	B (4)             [══════════                it was told
 //	A (5)  [═══ until)        write 5 ── ok      stale: the store should have
 //	B (6)             [══════════                known 6
 func (r *run) guarded(h *hold, w *histories.Op) bool {
-	return w.Fence.Known && w.Fence == h.acquire.Fence && r.nextGrant(h, w) == nil
+	return w.Fence.Known && w.Fence == h.acquire.Fence && r.grantBetween(h, w, func(x *hold) bool {
+		return !x.acquire.Fence.Known || x.acquire.Fence.N >= w.Fence.N
+	}) == nil
 }
 
 func (r *run) staleWrite(k *keyed, h *hold, w *histories.Op) {
@@ -134,6 +138,11 @@ func (r *run) howEnded(h *hold) string {
 // nextGrant is the acquire of another worker that was granted between the end
 // of a hold and a write: it makes a stale write plain, but need not exist.
 func (r *run) nextGrant(h *hold, w *histories.Op) *histories.Op {
+	return r.grantBetween(h, w, func(*hold) bool { return true })
+}
+
+// grantBetween is the first of these that fits; nil if none does.
+func (r *run) grantBetween(h *hold, w *histories.Op, fits func(*hold) bool) *histories.Op {
 	holds := r.keyOf(h.acquire.Key).holds
 	from, _ := slices.BinarySearchFunc(holds, h.to, func(x hold, t int64) int { return cmp.Compare(x.from, t) })
 	for i := range holds[from:] {
@@ -141,7 +150,7 @@ func (r *run) nextGrant(h *hold, w *histories.Op) *histories.Op {
 		switch {
 		case x.from > w.Call:
 			return nil
-		case x.worker() != h.worker():
+		case x.worker() != h.worker() && fits(x):
 			return x.acquire
 		}
 	}

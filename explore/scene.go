@@ -64,7 +64,7 @@ func NewScene(d workload.Design, size Size) (*Scene, error) {
 	retry := s.Spec.RetryDelay
 	s.times = sim.Times{Lease: s.Spec.TTL, After: retry + soon, Over: s.Spec.Wait}
 	s.header = s.Spec.Header()
-	s.header.Nemesis, s.header.Cluster = Nemesis, "sim"
+	s.header.Cluster = "sim"
 	p, err := s.play(nil, false, true)
 	if err != nil {
 		return nil, fmt.Errorf("the default schedule of %s: %w", d.Name, err)
@@ -79,8 +79,10 @@ func (s *Scene) Source() string { return s.header.Source }
 // LockServers is how many servers the lock service has.
 func (s *Scene) LockServers() int { return s.servers }
 
-// Nemesis is what the headers of explored histories say in place of a nemesis.
-const Nemesis = "explore"
+// Name is what schedules and folders of explored scenes are called. The headers of
+// their histories name no nemesis: each was made to mean something, and is not asked
+// for traffic around its faults.
+const Name = "explore"
 
 // soon is how long after a lease's end its next holder has read the stock.
 const soon = 5 * time.Millisecond

@@ -99,7 +99,7 @@ func (f *exploreFlags) keep(s *explore.Scene, b *explore.Break, kept map[string]
 // save makes the folder of a schedule that was played.
 func (f *exploreFlags) save(s *explore.Scene, plan []sim.Placed, p *explore.Played) (report.Run, error) {
 	began := time.Now()
-	folder, err := histories.NewFolder(f.store, s.Spec.Design+"-"+explore.Nemesis, began)
+	folder, err := histories.NewFolder(f.store, s.Spec.Design+"-"+explore.Name, began)
 	if err != nil {
 		return report.Run{}, err
 	}

@@ -18,8 +18,8 @@ import (
 // writes), or there is no event to aim at. An ordinary run has packets that take
 // their time as they like, so what breaks the scene need not break each run.
 func ordinary(p *explore.Played) (nemesis.Schedule, bool) {
-	s := nemesis.Schedule{Format: nemesis.Format, Nemesis: explore.Nemesis}
-	e := nemesis.Episode{Name: explore.Nemesis}
+	s := nemesis.Schedule{Format: nemesis.Format, Nemesis: explore.Name}
+	e := nemesis.Episode{Name: explore.Name}
 	for _, d := range p.Done {
 		steps, ok := ordinarySteps(p, d)
 		if !ok {
