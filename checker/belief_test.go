@@ -113,6 +113,10 @@ func TestBeliefsEndWithTheFirstOfWhatEndsThem(t *testing.T) {
 			tell(histories.LockSpec{}).op(0, "acquire", "info", 0, 2).op(0, "acquire", "ok", 5, 6).op(0, "release", "ok", 10, 11, token("x")),
 			[]string{"2: 6-10"},
 		},
+		"until its worker dies with a server": {
+			tell(histories.LockSpec{}).op(0, "acquire", "ok", 0, 2).mark(histories.Nemesis, "kill", 10, targeting("redis-1", "worker-0")).op(1, "acquire", "fail", 50, 70),
+			[]string{"1: 2-10"},
+		},
 		"an unknown acquire is no hold": {
 			tell(histories.LockSpec{}).op(0, "acquire", "info", 0, 50).op(0, "release", "ok", 60, 61),
 			nil,

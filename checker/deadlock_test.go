@@ -110,6 +110,7 @@ func TestLongHoldsAtTheirEdges(t *testing.T) {
 		"the renewed lease ends just beyond":    {release(renewed(103), 900), long},
 		"a renewal that was refused":            {release(begin().op(0, "extend", "fail", 300, 302, token("a"), failed("could not connect")), 600), none},
 		"a renewal in doubt":                    {release(begin().op(0, "extend", "info", 300, 302, token("a")), 600), none},
+		"a renewal that names no token":         {release(begin().op(0, "extend", "ok", 300, 302), 600), long},
 		"a renewal by another token":            {release(begin().op(0, "extend", "ok", 300, 302, token("b")), 600), none},
 		"it died":                               {renewed(300).mark(histories.Nemesis, "kill", 400, targeting("worker-0")), none},
 		"no bound is promised":                  {release(tell(histories.LockSpec{TTL: 400e6}).op(0, "acquire", "ok", 0, 2, token("a")).op(0, "extend", "ok", 300, 302, token("a")), 600), none},

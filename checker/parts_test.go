@@ -49,6 +49,11 @@ func TestSalesOfOneUnitAreSales(t *testing.T) {
 	if later, first := sameUnits(sells([3]int64{3, 3, 10}, [3]int64{5, 1, 30}, [3]int64{5, 2, 20})); len(later) != 2 || later[0].ID != 3 || first.ID != 1 {
 		t.Errorf("unit 5 was taken three times: %v after %v", later, first)
 	}
+	for _, back := range []string{histories.Cancel, histories.Restock} {
+		if later, _ := sameUnits(append(twins(histories.Sell), &histories.Op{ID: 3, F: back})); len(later) != 0 {
+			t.Errorf("beside a %s a unit may have been sold again: %v", back, later)
+		}
+	}
 	if later, _ := sameUnits(twins(histories.Read)); len(later) != 0 {
 		t.Errorf("two reads sold a unit: %v", later)
 	}
@@ -273,5 +278,22 @@ func TestWhatIsDecidedAgain(t *testing.T) {
 		if asked != c.want || r.keys[0].of(LockNotLinearizable).method.agrees != c.want {
 			t.Errorf("%s: decided again: %t, want %t", name, asked, c.want)
 		}
+	}
+}
+
+func TestTheTimeToDecideAgainIsShared(t *testing.T) {
+	of := func(ops ...int) *run {
+		r := &run{opt: Options{RecheckTime: time.Second}}
+		for _, n := range ops {
+			r.keys = append(r.keys, &keyed{locks: make([]*histories.Op, n)})
+		}
+		return r
+	}
+	if got := of(recheckOps + 1).shareRecheck(); got != 0 {
+		t.Errorf("a key that is too large has %v", got)
+	}
+	alone := of(recheckOps).shareRecheck()
+	if got := of(recheckOps, recheckOps+1).shareRecheck(); got != alone || alone <= 0 {
+		t.Errorf("beside a key that is too large a small one has %v, alone %v", got, alone)
 	}
 }
