@@ -2,10 +2,12 @@ package sim
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"slices"
-	"sync"
+	"syscall"
 	"time"
 
 	"github.com/lockcheck/lockcheck/cluster"
@@ -36,8 +38,7 @@ type LiveConfig struct {
 type Live struct {
 	c       *simulation
 	sockets sockets
-	mu      sync.Mutex
-	clients int
+	clients int // so far
 }
 
 // NewLive makes servers. They run while Run does.
@@ -76,19 +77,69 @@ func (l *Live) Run(ctx context.Context, director func(context.Context) error) er
 // Serve serves one client of a server, until its connection ends. names are the
 // addresses of the servers for this client; nil: those of Address.
 func (l *Live) Serve(server string, conn net.Conn, names func(server string) (ip, port string)) error {
-	at := l.c.serverNamed(server)
+	k, at, err := l.socket(server, conn, names)
+	if err != nil {
+		return err
+	}
+	l.sockets.serve(k, l.nextHome, at.machine())
+	return nil
+}
+
+// Dial makes a connection in memory with the server at an address as Address has
+// it. It waits until the server has accepted, or its machine refused.
+func (l *Live) Dial(ctx context.Context, address string) (net.Conn, error) {
+	server := ""
+	for _, s := range l.c.site.servers {
+		if l.Address(s.label()) == address {
+			server = s.label()
+		}
+	}
+	near, end := net.Pipe()
+	k, at, err := l.socket(server, end, nil)
+	if err != nil {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: err}
+	}
+	go l.sockets.serve(k, l.nextHome, at.machine())
+	select {
+	case <-k.stood:
+		return inMemory{near}, nil
+	case <-k.ended:
+		err = syscall.ECONNREFUSED
+	case <-ctx.Done():
+		k.end()
+		err = ctx.Err()
+	}
+	return nil, &net.OpError{Op: "dial", Net: "tcp", Err: err}
+}
+
+// inMemory is a client's end of a connection in memory. To write where nobody
+// reads any more fails as it does with TCP.
+type inMemory struct{ net.Conn }
+
+func (c inMemory) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	if errors.Is(err, io.ErrClosedPipe) {
+		err = &net.OpError{Op: "write", Net: "tcp", Err: syscall.EPIPE}
+	}
+	return n, err
+}
+
+// socket is a connection of a client with a server.
+func (l *Live) socket(name string, conn net.Conn, names naming) (*socket, server, error) {
+	at := l.c.serverNamed(name)
 	if at == nil {
-		return fmt.Errorf("no server is called %s", server)
+		return nil, nil, fmt.Errorf("no server is called %q", name)
 	}
 	if names == nil {
 		names = l.c.named
 	}
-	l.mu.Lock()
-	home := l.c.homes[l.clients%len(l.c.homes)]
+	return newSocket(&wire{c: l.c, names: names}, conn), at, nil
+}
+
+// nextHome is the process of the next client. It is called as an event.
+func (l *Live) nextHome() *vtime.Process {
 	l.clients++
-	l.mu.Unlock()
-	l.sockets.serve(&wire{c: l.c, names: names}, conn, func() *vtime.Process { return home.proc }, at.machine())
-	return nil
+	return l.c.homes[(l.clients-1)%len(l.c.homes)].proc
 }
 
 // serverNamed finds a server.

@@ -39,17 +39,21 @@ var _ far = (*socket)(nil)
 // mostOut bounds what waits for a client that does not read, in bytes.
 const mostOut = 32 << 20
 
-// serve connects a client with a machine and serves it until its connection ends.
-// from is the process that it belongs to, at that moment.
-func (ss *sockets) serve(x *wire, conn net.Conn, from func() *vtime.Process, to *vtime.Host) {
+func newSocket(x *wire, conn net.Conn) *socket {
 	k := &socket{wire: x, conn: conn, stood: make(chan struct{}), ended: make(chan struct{}), ready: make(chan struct{}, 1)}
 	x.far = k
+	return k
+}
+
+// serve connects a client with a machine and serves it until its connection ends.
+// from is the process that it belongs to, asked for at that moment.
+func (ss *sockets) serve(k *socket, from func() *vtime.Process, to *vtime.Host) {
 	if !ss.admit(k) {
-		_ = conn.Close()
+		k.end()
 		return
 	}
 	defer ss.leave(k)
-	ss.pacer.Do(func() { x.dial(from(), to) })
+	ss.pacer.Do(func() { k.wire.dial(from(), to) })
 	go k.write()
 	k.read(ss.pacer)
 }
