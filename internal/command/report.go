@@ -11,15 +11,17 @@ import (
 	"github.com/lockcheck/lockcheck/checker"
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/report"
+	"github.com/lockcheck/lockcheck/triage"
 )
 
 // runReport rebuilds the reports of a run from its history, or merges tables.
 func runReport(ctx context.Context, a *app, args []string) (int, error) {
 	f := a.flags("report")
 	format := f.String("format", "text", "text, json, junit or markdown")
-	merge := f.Bool("merge", false, "merge the matrix.json files named into one table")
-	out := f.String("out", "", "with --merge: folder for the merged matrix.json and index.html")
-	before := f.String("before", "", "with --merge: an earlier matrix.json to compare with")
+	merge := f.Bool("merge", false, "merge the matrix.json files named into one table, or the findings.json files into one list")
+	confirm := f.Bool("confirm", true, "with --merge of findings: make the best runs again, which must show their findings again")
+	out := f.String("out", "", "with --merge: folder for the merged file and, of tables, index.html")
+	before := f.String("before", "", "with --merge: an earlier matrix.json or findings.json to compare with")
 	budget := budgetFlag(f)
 	if err := a.parse(f, args, 1, 1<<20); err != nil {
 		return 0, err
@@ -29,6 +31,9 @@ func runReport(ctx context.Context, a *app, args []string) (int, error) {
 	}
 	if err := checkFormat(*format); err != nil {
 		return 0, err
+	}
+	if *merge && filepath.Base(f.Arg(0)) == triage.FindingsFile {
+		return a.mergeFindings(ctx, f.Args(), *out, *before, *confirm)
 	}
 	if *merge {
 		return a.mergeTables(f.Args(), *format, *out, *before)

@@ -19,10 +19,8 @@ import (
 
 // notOfSearch are the flags of run that mean nothing here.
 var notOfSearch = unheeded{
-	"expect":   "search looks for one violation, not for what the design claims",
-	"all-runs": "search ends at the first violation",
-	"shard":    "search has one cell",
-	"image":    "search runs on the simulated cluster only",
+	"expect": "search looks for one violation, not for what the design claims",
+	"image":  "search runs on the simulated cluster only",
 }
 
 // runSearch looks for a violation with many seeds and makes it small.
@@ -32,6 +30,8 @@ func runSearch(ctx context.Context, a *app, args []string) (int, error) {
 	shrinkTime := f.set.Duration("shrink-time", time.Minute, "longest time to spend on shrinking; 0 for none")
 	guided := f.set.String("guided", "off", "on: branch off earlier runs at rare moments and draw settings that no flag gives; off: one seed after the other")
 	f.set.Lookup("runs").Usage = "number of seeds to try (default 1000)"
+	f.set.Lookup("all-runs").Usage = "make all runs and group what they find by signature, instead of ending at the first violation"
+	f.set.Lookup("shard").Usage = "i/n, with --all-runs: only every n-th seed, from the i-th on"
 	notOfSearch.hide(f.set)
 	if err := a.parse(f.set, args, 0, 0); err != nil {
 		return 0, err
@@ -53,7 +53,16 @@ func runSearch(ctx context.Context, a *app, args []string) (int, error) {
 	if !f.set.Changed("runs") {
 		f.runs = 1000
 	}
+	if f.shard != "" && !f.allRuns {
+		return 0, usagef("--shard needs --all-runs")
+	}
+	if f.allRuns && *guided == "on" {
+		return 0, usagef("--all-runs and --guided=on contradict each other: counts of a guided search are no rates")
+	}
+	shard := f.shard
+	f.shard = "" // of seeds, not of cells
 	cells, err := f.cells(ctx)
+	f.shard = shard
 	if err == nil && !f.driver.Virtual {
 		err = usagef("search runs on the simulated cluster only")
 	}
@@ -72,6 +81,9 @@ func runSearch(ctx context.Context, a *app, args []string) (int, error) {
 	}
 	collectLess()
 	s := searcher{a: a, f: f, cell: cells[0], provider: provider, property: checker.Property(*property), guided: *guided == "on"}
+	if f.allRuns {
+		return s.survey(ctx)
+	}
 	return s.search(ctx, *shrinkTime)
 }
 
