@@ -174,3 +174,15 @@ func TestAReleaseBeforeItsAcquire(t *testing.T) {
 		t.Errorf("porcupine, without that acquire: %v", got)
 	}
 }
+
+// A worker that holds nothing is told so by right, whoever holds the lock.
+func TestARefusedReleaseOfNothing(t *testing.T) {
+	held := &histories.Op{ID: 1, F: histories.Acquire, Outcome: histories.OK, Token: "a", Call: 0, Return: 1, CallLine: 1}
+	never := func(*histories.Op) int64 { return histories.Never }
+	for token, want := range map[string]Answer{"a": Illegal, "b": Legal} {
+		refused := &histories.Op{ID: 2, F: histories.Release, Outcome: histories.Fail, Error: histories.NotOwner, Token: token, Call: 5, Return: 6, CallLine: 2}
+		if got, why := SearchLock([]*histories.Op{held, refused}, histories.LockSpec{}, never, porcupineBounds); got != want {
+			t.Errorf("token %q: %v %s, want %v", token, got, why, want)
+		}
+	}
+}
