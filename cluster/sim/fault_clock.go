@@ -3,9 +3,11 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
+	"github.com/lockcheck/lockcheck/cluster"
 	"github.com/lockcheck/lockcheck/cluster/inject"
 	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 )
@@ -15,6 +17,9 @@ import (
 func (b backend) Skew(ctx context.Context, ts inject.Targets, jump time.Duration, drift float64) (string, error) {
 	const watch = 200 * time.Millisecond
 	targets := b.find(ts)
+	if b.s.Pacer != nil && slices.ContainsFunc(ts, func(t inject.Target) bool { return t.Workers != nil }) {
+		return "", fmt.Errorf("%w: in real time the clocks of programs are this machine's", cluster.ErrUnavailable)
+	}
 	var was, before []time.Duration
 	for _, t := range targets {
 		was = append(was, t.machine().Wall.Ahead(b.s.Now))

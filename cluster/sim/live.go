@@ -37,7 +37,6 @@ type LiveConfig struct {
 // cut one half of them off.
 type Live struct {
 	c       *simulation
-	sockets sockets
 	clients int // so far
 }
 
@@ -56,7 +55,7 @@ func NewLive(cfg LiveConfig) (*Live, error) {
 	if cfg.Emit != nil {
 		c.hears = c.watchGrants()
 	}
-	return &Live{c: c, sockets: sockets{pacer: c.s.Pacer}}, nil
+	return &Live{c: c}, nil
 }
 
 // Cluster is the servers as a director sees them, who may hurt them.
@@ -68,7 +67,6 @@ func (l *Live) Address(server string) string { return net.JoinHostPort(l.c.named
 
 // Run lets the servers run while director does; then all connections end.
 func (l *Live) Run(ctx context.Context, director func(context.Context) error) error {
-	defer l.sockets.close()
 	stop := context.AfterFunc(ctx, func() { l.c.s.Pacer.Do(func() {}) }) // whoever waits looks
 	defer stop()
 	return l.c.Run(ctx, director)
@@ -81,7 +79,7 @@ func (l *Live) Serve(server string, conn net.Conn, names func(server string) (ip
 	if err != nil {
 		return err
 	}
-	l.sockets.serve(k, l.nextHome, at.machine())
+	l.c.sockets.serve(k, l.nextHome, at.machine())
 	return nil
 }
 
@@ -99,7 +97,7 @@ func (l *Live) Dial(ctx context.Context, address string) (net.Conn, error) {
 	if err != nil {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: err}
 	}
-	go l.sockets.serve(k, l.nextHome, at.machine())
+	go l.c.sockets.serve(k, l.nextHome, at.machine())
 	select {
 	case <-k.stood:
 		return inMemory{near}, nil

@@ -101,22 +101,6 @@ func TestAClusterClientFindsItsServers(t *testing.T) {
 				t.Errorf("%s: %v, %v", key, ok, err)
 			}
 		}
-		time.Sleep(time.Second)
-		hurt(t, l, histories.Fault{F: histories.Kill, Targets: []string{"redis-1"}, Mode: histories.ModeProcess})
-		time.Sleep(10 * time.Second)
-		for _, key := range []string{"a", "b", "c", "d", "e", "f"} {
-			n, err := c.Exists(ctx, key).Result()
-			for range 10 { // it asks for the new slots while it tries the old server
-				if err == nil {
-					break
-				}
-				time.Sleep(time.Second)
-				n, err = c.Exists(ctx, key).Result()
-			}
-			if err != nil || n != 1 {
-				t.Errorf("after the failover %s is there %d times, %v", key, n, err)
-			}
-		}
 		_ = c.Close()
 	})
 }

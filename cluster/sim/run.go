@@ -25,6 +25,7 @@ func (c *simulation) Run(ctx context.Context, director func(context.Context) err
 		err := errors.New("the director left the run by runtime.Goexit")
 		defer func() { ended <- err }()
 		err = c.play(ctx, director)
+		c.endOutside()
 	}()
 	return c.guard(ended)
 }

@@ -16,7 +16,7 @@
 //	broker, sqlserver          the message queue and the SQL server
 //	worker, local              the world of one worker
 //	own, wire, wiresentinel    a program of somebody's own beside a worker, and its connections
-//	live, socket               servers for clients from outside, in time with their clock
+//	live, outside, socket      clients and programs from outside, in time with their clock
 //	simulation, inject, fault_… the cluster as the director sees it
 //
 // Start with New. What is simpler than in reality stands at Provider.
@@ -72,7 +72,7 @@ func New(c Config) *Provider {
 // Cell builds a cluster. Nothing happens in it before Run.
 func (p *Provider) Cell(ctx context.Context, o cluster.Options) (cluster.Cluster, error) {
 	c, err := build(p.config, o)
-	if err != nil || o.Own == nil {
+	if err != nil || o.Own == nil || p.config.Paced {
 		return c, err
 	}
 	if err := preload.Check(o.Own.Command[0]); err != nil {

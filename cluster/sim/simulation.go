@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lockcheck/lockcheck/cluster"
@@ -37,6 +38,10 @@ type simulation struct {
 	fronts   int64                                   // connections of theirs so far
 	findings []error                                 // what is wrong with them
 	hears    func(x *wire, args []string, reply any) // is told of each command of a program; nil: nobody
+
+	// Of a run in real time:
+	sockets sockets        // of the user's own programs
+	ending  sync.WaitGroup // what is outside of the simulation
 
 	scene *Scene // nil: an ordinary run
 
@@ -79,6 +84,7 @@ func build(config Config, o cluster.Options) (*simulation, error) {
 	c := &simulation{config: config, o: o, scene: config.scene, s: &vtime.Scheduler{}}
 	if config.Paced {
 		c.s.Pacer = vtime.NewPacer()
+		c.sockets.pacer = c.s.Pacer
 	}
 	c.net = vtime.NewNetwork(c.s, c.stream(streamNetwork, 0))
 	if c.scene == nil {
@@ -150,7 +156,11 @@ func (c *simulation) Source() string {
 			parts = append(parts, part.name)
 		}
 	}
-	return "simulated " + strings.Join(parts, " and ")
+	source := "simulated " + strings.Join(parts, " and ")
+	if c.s.Pacer != nil {
+		source += ", real time"
+	}
+	return source
 }
 
 // Nodes are the servers in the order of their names' numbers.

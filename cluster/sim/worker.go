@@ -3,11 +3,13 @@ package sim
 import (
 	"context"
 	"fmt"
+	"net"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/lockcheck/lockcheck/histories"
+	"github.com/lockcheck/lockcheck/protocol"
 	"github.com/lockcheck/lockcheck/workload/env"
 
 	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
@@ -21,7 +23,7 @@ type worker struct {
 	home    *home
 	program *vtime.Program // of its present life, or the last one
 	err     error          // that its program ended with
-	own     *own           // the user's program; nil: none
+	own     ownProgram     // the user's; nil: none
 	part                   // in a scene
 
 	mu   sync.Mutex // the guard looks from outside
@@ -51,6 +53,22 @@ type home struct {
 	proc    *vtime.Process
 	starts  int
 	workers []*worker
+	gates   map[string]net.Listener // in real time: by server
+}
+
+// ownProgram is the user's own program in one life of a worker.
+type ownProgram interface {
+	protocol.Child
+	end() // its worker has ended
+}
+
+// startProgram starts the user's program of a worker: in virtual time, or in the
+// machine's.
+func (c *simulation) startProgram(w *worker) (ownProgram, error) {
+	if c.s.Pacer != nil {
+		return c.startOutside(w)
+	}
+	return c.startOwn(w)
 }
 
 // numbers are those of its workers.
@@ -85,7 +103,7 @@ func (w *worker) launch(shared *local, database env.SQL) {
 	w.resting, w.lease = nil, lease{}
 	if c.o.Own != nil {
 		var err error
-		if w.own, err = c.startOwn(w); err != nil {
+		if w.own, err = c.startProgram(w); err != nil {
 			c.s.Fail(fmt.Errorf("the program of %s: %w", w.name, err))
 			return
 		}

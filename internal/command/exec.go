@@ -26,15 +26,39 @@ type execFlags struct {
 	command  string
 	name     string
 	topology string
+	time     string
 }
 
 // ofExec are the flags that concern such a program alone.
-var ofExec = []string{"exec", "name", "topology"}
+var ofExec = []string{"exec", "name", "topology", "time"}
 
 func (f *execFlags) add(s *pflag.FlagSet) {
 	s.StringVar(&f.command, "exec", "", "your own program as the design: 'php lock.php' (docs/protocol.md); --design beside it adds others")
 	s.StringVar(&f.name, "name", "", "name of the --exec program in tables and reports (default: its file's)")
+	s.StringVar(&f.time, "time", "", "sim: virtual, or real: the --exec program runs by the machine's clock, which any program can, and no seed brings a run back (default: virtual if there is a C compiler)")
 	s.StringVar(&f.topology, "topology", string(env.Sentinel), "servers of the --exec program: "+either(topologies()))
+}
+
+// The words for --time.
+const (
+	virtualTime = "virtual"
+	realTime    = "real"
+)
+
+// pace turns the driver to the machine's time if that is asked for.
+func (f *runFlags) pace() error {
+	switch {
+	case f.exec.time == "" || f.exec.time == virtualTime && f.driver.Virtual:
+	case f.exec.time != virtualTime && f.exec.time != realTime:
+		return unknownName("time", f.exec.time, []string{virtualTime, realTime})
+	case !f.driver.Virtual:
+		return usagef("--time=%s is for the simulated cluster", f.exec.time)
+	case f.exec.command == "":
+		return usagef("--time=real needs --exec: the designs of lockcheck run in virtual time")
+	default:
+		f.driver = sim.RealTime
+	}
+	return nil
 }
 
 // topologies are the words for --topology.
@@ -95,9 +119,16 @@ func (f *runFlags) introduce(ctx context.Context, words []string, top env.Topolo
 	ready, err := sim.Introduce(ctx, words, top, hello)
 	switch {
 	case errors.Is(err, preload.ErrCannotHold):
-		err = hint(usagef("--exec=%s: %w", f.exec.command, err), "--cluster=docker takes any program; a lock in Go is also tested by its own go test (lockcheck.Test)")
+		err = hint(usagef("--exec=%s: %w", f.exec.command, err), "run it in real time: --time=real; --cluster=docker takes any program too; a lock in Go is also tested by its own go test (lockcheck.Test)")
+	case errors.Is(err, preload.ErrNoCompiler) && f.exec.time == "" && f.set.Name() == "run":
+		if err := f.set.Set("time", realTime); err != nil {
+			return ready, err
+		}
+		f.driver = sim.RealTime
+		f.warnings = append(f.warnings, "no C compiler: the program runs in real time, and no seed brings a run back; apt-get install gcc libc6-dev, once, changes that")
+		return introduceForReal(ctx, words, top, hello)
 	case errors.Is(err, preload.ErrNoCompiler):
-		err = hint(usagef("--exec=%s: %w", f.exec.command, err), "install one, once: apt-get install gcc libc6-dev")
+		err = hint(usagef("--exec=%s: %w", f.exec.command, err), "install one, once: apt-get install gcc libc6-dev; or run it in real time: --time=real")
 	case err != nil:
 		err = usagef("--exec=%s: %w", f.exec.command, err)
 	}

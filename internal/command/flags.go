@@ -170,7 +170,7 @@ func clusterHelp() string {
 
 // check finds contradictions between flags.
 func (f *runFlags) check() error {
-	if err := f.findDriver(); err != nil {
+	if err := errors.Join(f.findDriver(), f.pace()); err != nil {
 		return err
 	}
 	if err := checkFormat(f.format); err != nil {
