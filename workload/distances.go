@@ -13,6 +13,8 @@ type Reach struct {
 // String is "bears 1, breaks with 2".
 func (r Reach) String() string {
 	switch {
+	case r == nothing:
+		return "–"
 	case r.Breaks < 0:
 		return fmt.Sprintf("bears %d", r.Bears)
 	case r.Breaks == 0:

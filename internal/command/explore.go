@@ -91,14 +91,25 @@ func (f *exploreFlags) check() error {
 	if f.which, err = pickKinds(f.kinds); err != nil {
 		return err
 	}
-	if f.aims != "" {
-		for name := range strings.SplitSeq(f.aims, ",") {
-			if !slices.Contains(explore.Levels[:], checker.Level(name)) {
-				return unknownName("level", name, []string{"lock", "use", "business"})
-			}
-			f.search.Aims = append(f.search.Aims, checker.Level(name))
-		}
+	return errors.Join(f.pickLevels(), f.pickShard())
+}
+
+// pickLevels reads --levels.
+func (f *exploreFlags) pickLevels() error {
+	if f.aims == "" {
+		return nil
 	}
+	for name := range strings.SplitSeq(f.aims, ",") {
+		if !slices.Contains(explore.Levels[:], checker.Level(name)) {
+			return unknownName("level", name, []string{"lock", "use", "business"})
+		}
+		f.search.Aims = append(f.search.Aims, checker.Level(name))
+	}
+	return nil
+}
+
+// pickShard reads --shard.
+func (f *exploreFlags) pickShard() error {
 	if f.shard == "" {
 		return nil
 	}
@@ -151,15 +162,7 @@ func runExplore(ctx context.Context, a *app, args []string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	t := report.Distances{
-		Version: version(), Workers: f.size.Workers, Units: f.size.Units, Sales: f.size.Sales, Bound: f.search.Deviations,
-		Shard: f.shard, Started: time.Now(), ByClaims: f.expect == "claims",
-	}
-	for i, name := range kindNames() {
-		if f.which.Has(sim.Kind(i)) {
-			t.Kinds = append(t.Kinds, name)
-		}
-	}
+	t := f.table()
 	var errs []error
 	for i, d := range designs {
 		if ctx.Err() != nil {
@@ -174,6 +177,20 @@ func runExplore(ctx context.Context, a *app, args []string) (int, error) {
 		return exitBroken, err
 	}
 	return f.conclude(ctx, t)
+}
+
+// table is the table without its rows.
+func (f *exploreFlags) table() report.Distances {
+	t := report.Distances{
+		Version: version(), Workers: f.size.Workers, Units: f.size.Units, Sales: f.size.Sales, Bound: f.search.Deviations,
+		Shard: f.shard, Started: time.Now(), ByClaims: f.expect == "claims",
+	}
+	for i, name := range kindNames() {
+		if f.which.Has(sim.Kind(i)) {
+			t.Kinds = append(t.Kinds, name)
+		}
+	}
+	return t
 }
 
 // explore explores one design.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/lockcheck/lockcheck/checker"
+	"github.com/lockcheck/lockcheck/explore"
 	"github.com/lockcheck/lockcheck/nemesis"
 	"github.com/lockcheck/lockcheck/run"
 	"github.com/lockcheck/lockcheck/workload"
@@ -135,6 +136,19 @@ func (a *app) listDesign(d workload.Design) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(impossible)) {
 		fmt.Fprintf(a.stdout, "– %s: %s\n", name, impossible[name])
+	}
+	a.listDistance(d)
+}
+
+// listDistance says what a design claims to bear of package explore.
+func (a *app) listDistance(d workload.Design) {
+	reach, ok := workload.DistanceOf(d.Name)
+	if !ok {
+		return
+	}
+	fmt.Fprintln(a.stdout, "\nevery placement of few faults in a small scene (lockcheck explore)")
+	for i, level := range explore.Levels {
+		fmt.Fprintf(a.stdout, "  %-16s%s\n", level, reach[i])
 	}
 }
 
