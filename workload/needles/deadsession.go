@@ -11,7 +11,7 @@ import (
 )
 
 // deadSession has a session for each worker, a key with a TTL that a task renews.
-// Whoever's session is alive keeps its locks. A waiter that gets the lock does not look
+// A worker whose session is alive keeps its locks. A waiter that gets the lock does not look
 // whether its own session is: after a cut it may have ended, until the next
 // renewal opens it again, and until then the next waiter walks in.
 var deadSession = Needle{
@@ -80,8 +80,7 @@ func (l *sessions) alive(ctx context.Context) error {
 	return err
 }
 
-// renew keeps the session alive. A worker that cannot say so for half a session
-// gives its lock up.
+// renew keeps the session alive. A worker whose renewal fails gives its lock up.
 func (l *sessions) renew(ctx context.Context) bool {
 	if l.alive(ctx) != nil && l.current != nil {
 		l.current.giveUp()

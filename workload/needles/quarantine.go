@@ -11,9 +11,9 @@ import (
 	"github.com/lockcheck/lockcheck/workload/lock"
 )
 
-// quarantineOnce bears a server that comes back empty: whoever finds it so lets a whole
+// quarantineOnce bears a server that comes back empty: the worker that finds it so lets a whole
 // lease pass before anybody gets a lock. A worker that has just waited for that
-// does not wait again. The server must go twice within two leases, under a grant of
+// does not wait again. The server must go twice within five leases, under a grant of
 // the time between.
 var quarantineOnce = Needle{
 	Name:     "quarantine-once",

@@ -46,8 +46,8 @@ func (e effort) medianSeconds() float64 {
 }
 
 // perFind is the number of runs, and of seconds, for each violation found: it takes
-// the searches that ended without one into account. One more than was found is the
-// divisor of a needle that was never found.
+// the searches that ended without one into account. Of a needle that was never found
+// it is what all searches took, and less than it would be.
 func (e effort) perFind() (runs, seconds float64) {
 	for i := range e.runs {
 		runs, seconds = runs+float64(e.runs[i]), seconds+e.seconds[i]

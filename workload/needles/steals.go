@@ -12,7 +12,7 @@ import (
 )
 
 // stealsAfterThree waits three times for a random while, and then takes the lock
-// whoever has it: by then, its author reckoned, a lease must be over. The waits last
+// from whichever worker has it: by then, its author reckoned, a lease must be over. The waits last
 // three leases on average, and are shorter than one lease together only if all three
 // are short. Nothing rare is seen before.
 var stealsAfterThree = Needle{
