@@ -30,6 +30,7 @@ var mayImport = map[string][]string{
 	"protocol":            {"internal", "protocol"},
 	"workload/env":        {"histories", "protocol"},
 	"internal/tail":       {},
+	"internal/wait":       {},
 	"internal/conform":    {"histories", "protocol", "workload", "cluster"},
 	"checker":             {"histories", "checker"},
 	"nemesis":             {"histories", "internal"},
