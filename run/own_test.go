@@ -23,6 +23,7 @@ var ownSeeds = flag.Int("own-seeds", 2, "seeds that the examples are run with tw
 var examples = map[string][]string{
 	"php":    {"php", "../examples/php/lock.php"},
 	"python": {"/usr/bin/python3", "../examples/python/lock.py"},
+	"ruby":   {"ruby", "../examples/ruby/lock.rb"},
 }
 
 // ownPlan is a cell of a program of somebody's own, on Sentinel.
