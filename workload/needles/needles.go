@@ -32,6 +32,8 @@ type Needle struct {
 	Mistake  string           // one line
 	Property checker.Property // that it breaks, and its twin does not
 	Meets    bool             // it takes two rare events that meet
+	// Rate is the share of runs that a plain search breaks, as it was last measured.
+	Rate float64
 
 	Nemesis, Variant string        // of the search; no Variant: all in turn
 	Interval         time.Duration // between two faults
