@@ -110,6 +110,9 @@ func (r *run) listed(all []finding) []Violation {
 		if f.tell != nil {
 			f.tell(&f.Violation)
 		}
+		if r.h.Header.Passive {
+			f.Cause, f.Because = CauseUnknown, ""
+		}
 		list = append(list, f.Violation)
 	}
 	return list

@@ -3,7 +3,7 @@
 // It has pure functions only: no clock, no network, no files; it is the only
 // importer of porcupine. Start with Check. Each property of docs/checking.md
 // is one file: its rule, its smallest evidence, its cause. The exact checks
-// (mutex.go, stock.go) decide at any size; porcupine re-decides whatever is
+// (checker/linear) decide at any size; porcupine re-decides whatever is
 // small enough, and a disagreement is an error of ours that fails loudly.
 //
 // No false alarm, no missed violation. Where that is impossible, the verdict
@@ -11,8 +11,10 @@
 package checker
 
 import (
-	"github.com/lockcheck/lockcheck/histories"
+	"fmt"
 	"slices"
+
+	"github.com/lockcheck/lockcheck/histories"
 )
 
 // Outcome is one of valid, unknown, invalid, and, of a property or a level,
@@ -225,4 +227,16 @@ func (v *Verdict) First() *Violation {
 		return nil
 	}
 	return &v.Violations[0]
+}
+
+// Doubt makes a property unknown that the history alone would call valid, and with
+// it its level and the whole: something outside the history says why.
+func (v *Verdict) Doubt(p Property, why string) {
+	r := &v.Results[p.rank()]
+	r.Outcome, r.Reason = Unknown, why
+	v.Levels[r.Level] = Worse(v.Levels[r.Level], Unknown)
+	v.Outcome = Worse(v.Outcome, Unknown)
+	if v.Outcome == Unknown {
+		v.Reason, v.Advice = fmt.Sprintf("%s: %s", p, why), ""
+	}
 }

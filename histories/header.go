@@ -25,10 +25,11 @@ type Header struct {
 	Version  string            `json:"version,omitempty"`  // of lockcheck
 	Settings map[string]string `json:"settings,omitempty"` // every flag, by name
 	Lock     LockSpec          `json:"lock"`
-	Initial  int64             `json:"initial"`          // units that each stock key starts with …
-	Stock    map[string]int64  `json:"stock,omitempty"`  // … but for these
-	MaxDelay time.Duration     `json:"max-delay"`        // ns: a request may act this long after its time-out
-	Expect   map[string]string `json:"expect,omitempty"` // corpus: property → what to blame; {"verdict":"valid"}
+	Initial  int64             `json:"initial"`           // units that each stock key starts with …
+	Stock    map[string]int64  `json:"stock,omitempty"`   // … but for these
+	MaxDelay time.Duration     `json:"max-delay"`         // ns: a request may act this long after its time-out
+	Passive  bool              `json:"passive,omitempty"` // it was recorded by somebody who saw neither faults nor leases: nothing has a cause
+	Expect   map[string]string `json:"expect,omitempty"`  // corpus: property → what to blame; {"verdict":"valid"}
 }
 
 // LockSpec is what the lock under test promises.

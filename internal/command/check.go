@@ -25,10 +25,17 @@ func runCheck(ctx context.Context, a *app, args []string) (int, error) {
 	budget := budgetFlag(f)
 	hold := f.Duration("max-hold", 0, "a longer hold of a lock is a violation (default: what the header says)")
 	zombie := f.Duration("max-zombie", 0, "so is a lock that is refused for longer though nobody holds it (default: what the header says)")
+	from := f.String("from", "", "the files are no histories but records of production: log, or otlp (traces); needs --map")
+	mapFile := f.String("map", "", "file that says what the lines of a log or the spans of a trace mean (docs/from-production.md)")
+	clockError := f.Duration("clock-error", -1, "how far the clock of a host may be from the true time; each hold in a record is that much shorter at both ends")
 	if err := a.parse(f, args, 1, 1<<20); err != nil {
 		return 0, err
 	}
 	if err := checkFormat(*format); err != nil {
+		return 0, err
+	}
+	produced, err := recordsOf(*from, *mapFile, *clockError)
+	if err != nil {
 		return 0, err
 	}
 	if *hold < 0 || *zombie < 0 {
@@ -41,7 +48,7 @@ func runCheck(ctx context.Context, a *app, args []string) (int, error) {
 	worst := checker.Outcome("")
 	var runs []report.Run
 	for _, name := range f.Args() {
-		r, err := a.checkFile(ctx, name, o)
+		r, err := a.checkFile(ctx, name, produced, o)
 		if err != nil {
 			return 0, errors.Join(err, a.junit(runs))
 		}
@@ -73,14 +80,14 @@ func budgetFlag(f *pflag.FlagSet) *int64 {
 
 // checkFile is judgeFile that can be interrupted at any moment. Neither a read nor
 // a check looks at ctx all the time: they are left behind.
-func (a *app) checkFile(ctx context.Context, name string, o checker.Options) (report.Run, error) {
+func (a *app) checkFile(ctx context.Context, name string, produced *records, o checker.Options) (report.Run, error) {
 	type judged struct {
 		run report.Run
 		err error
 	}
 	done := make(chan judged, 1)
 	go func() {
-		r, err := a.judgeFile(ctx, name, o)
+		r, err := a.judgeFile(ctx, name, produced, o)
 		done <- judged{r, err}
 	}()
 	var j judged
@@ -95,7 +102,7 @@ func (a *app) checkFile(ctx context.Context, name string, o checker.Options) (re
 }
 
 // judgeFile reads and judges one history; "-" is standard input.
-func (a *app) judgeFile(ctx context.Context, name string, o checker.Options) (report.Run, error) {
+func (a *app) judgeFile(ctx context.Context, name string, produced *records, o checker.Options) (report.Run, error) {
 	in := a.stdin
 	if name != "-" {
 		file, err := openHistory(name)
@@ -105,6 +112,9 @@ func (a *app) judgeFile(ctx context.Context, name string, o checker.Options) (re
 		defer file.Close()
 		collectInTime(file)
 		in = file
+	}
+	if produced != nil {
+		return produced.judge(ctx, in, name, o)
 	}
 	h, err := histories.ReadAny(bufio.NewReaderSize(in, 1<<20))
 	if err != nil {

@@ -27,6 +27,7 @@ var mayImport = map[string][]string{
 	"histories":           {"internal"},
 	"histories/corpus":    {"histories"},
 	"histories/hostile":   {"histories"},
+	"histories/record":    {"histories", "internal"},
 	"protocol":            {"internal", "protocol"},
 	"workload/env":        {"histories", "protocol"},
 	"internal/tail":       {},

@@ -49,7 +49,7 @@ func runReport(ctx context.Context, a *app, args []string) (int, error) {
 
 // rebuild judges a run's history again and writes its reports anew.
 func (a *app) rebuild(ctx context.Context, name, format string, budget int64) (int, error) {
-	r, err := a.checkFile(ctx, name, checker.Options{Budget: budget})
+	r, err := a.checkFile(ctx, name, nil, checker.Options{Budget: budget})
 	if err != nil {
 		return 0, err
 	}
