@@ -224,9 +224,7 @@ func (s *Scene) direct(ctx context.Context, scene *sim.Scene, p *Played) error {
 	}
 	scene.Dismiss()
 	audits, err := workload.Audit(ctx, scene.Env(), s.Spec, []string{workload.StockKey(1, 0)})
-	for _, e := range audits {
-		p.Events = append(p.Events, e)
-	}
+	p.Events = append(p.Events, audits...)
 	return err
 }
 
