@@ -2,6 +2,7 @@ package checker
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sort"
 
@@ -230,6 +231,7 @@ func (b *believer) extend(op *histories.Op) {
 	default:
 		again := b.begin(x.acquire, op, op.Return, op.Until)
 		again.depth, again.lease = x.depth, x.lease
+		again.inner, again.tokens = slices.Clip(x.inner), maps.Clone(x.tokens) // to be released one by one
 		*b.holds = append(*b.holds, b.open[i].ended(op.Call, byReacquire, nil))
 		b.open[i] = again
 	}

@@ -16,11 +16,10 @@ func beliefEnds(holds []hold) func(*histories.Op) int64 {
 		if end == histories.Never {
 			continue
 		}
-		if at, ok := ended[h.acquire]; !ok || end < at {
-			ended[h.acquire] = end
-		}
-		for _, inner := range h.inner {
-			ended[inner] = end
+		for _, grant := range append([]*histories.Op{h.acquire}, h.inner...) {
+			if at, ok := ended[grant]; !ok || end < at {
+				ended[grant] = end
+			}
 		}
 	}
 	return func(acquire *histories.Op) int64 {
