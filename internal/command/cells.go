@@ -69,10 +69,19 @@ func (f *runFlags) designs(ctx context.Context) ([]workload.Design, error) {
 	var all []workload.Design
 	if f.exec.command != "" {
 		d, err := f.subject(ctx)
-		if err != nil || !f.set.Changed("design") {
-			return []workload.Design{d}, err
+		if err != nil {
+			return nil, err
 		}
-		all = append(all, d)
+		if all = append(all, d); f.exec.beside != "" {
+			others, err := pickDesigns(f.app.designs(), f.exec.beside)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, others...)
+		}
+		if !f.set.Changed("design") {
+			return all, nil
+		}
 	}
 	for _, name := range ofExec[1:] {
 		if f.exec.command == "" && f.set.Changed(name) {

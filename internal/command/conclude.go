@@ -108,6 +108,11 @@ func (a *app) print(f *runFlags, all []tableResult, m report.Matrix) error {
 	which := "--design=NAME"
 	if f.exec.command != "" && !f.set.Changed("design") {
 		which = "--exec=" + quote(f.exec.command)
+		for _, flag := range []string{"name", "topology", "time"} {
+			if f.set.Changed(flag) {
+				which += " --" + flag + "=" + f.set.Lookup(flag).Value.String()
+			}
+		}
 	}
 	_, err = fmt.Fprintf(a.stdout, "\nReports:  %s links to them\nOne cell: %s %s --nemesis=NAME --seed=N --runs=1\n", folder.Path(indexFile), a.called("lockcheck run"), which)
 	return err

@@ -27,14 +27,18 @@ type execFlags struct {
 	name     string
 	topology string
 	time     string
+	claims   string
+	beside   string
 }
 
 // ofExec are the flags that concern such a program alone.
-var ofExec = []string{"exec", "name", "topology", "time"}
+var ofExec = []string{"exec", "name", "topology", "time", "claims", "beside"}
 
 func (f *execFlags) add(s *pflag.FlagSet) {
 	s.StringVar(&f.command, "exec", "", "your own program as the design: 'php lock.php' (docs/protocol.md); --design beside it adds others")
 	s.StringVar(&f.name, "name", "", "name of the --exec program in tables and reports (default: its file's)")
+	s.StringVar(&f.claims, "claims", "", "file of what the --exec program claims, for --expect=claims (docs/protocol.md)")
+	s.StringVar(&f.beside, "beside", "", "designs to show beside the --exec program: redis-lock,redlock")
 	s.StringVar(&f.time, "time", "", "sim: virtual, or real: the --exec program runs by the machine's clock, which any program can, and no seed brings a run back (default: virtual if there is a C compiler)")
 	s.StringVar(&f.topology, "topology", string(env.Sentinel), "servers of the --exec program: "+either(topologies()))
 }
@@ -96,11 +100,28 @@ func (f *runFlags) subject(ctx context.Context) (workload.Design, error) {
 		return workload.Design{}, hint(usagef("--exec: there is a design %s already", name), "--name calls yours something else")
 	}
 	top := env.Topology{Lock: env.Kind(f.exec.topology)}
+	claims, err := f.claimed()
+	if err != nil {
+		return workload.Design{}, err
+	}
 	ready, err := f.introduce(ctx, words, top)
 	if err != nil {
 		return workload.Design{}, err
 	}
-	return own.Design(name, words, top, ready), nil
+	d := own.Design(name, words, top, ready)
+	d.Claims = claims
+	return d, nil
+}
+
+// claimed are the claims of the program, nil if it makes none.
+func (f *runFlags) claimed() (map[string]workload.Claim, error) {
+	switch {
+	case f.exec.claims != "":
+		return readClaims(f.exec.claims)
+	case f.expect == "claims":
+		return nil, hint(usagef("--expect=claims: the --exec program claims nothing"), "--claims=FILE says what it claims (docs/protocol.md)")
+	}
+	return nil, nil
 }
 
 // introduce asks the program what it can.
