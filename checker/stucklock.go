@@ -90,8 +90,13 @@ func (r *run) takenSpans(k *keyed) []taken {
 		case op.F == histories.Acquire && op.Outcome == histories.Info:
 			spans = append(spans, taken{from: op.Call, to: r.ended(op), suspect: op})
 		case op.F == histories.Extend && op.Outcome != histories.Fail:
-			if h := k.believed.last(op.Process, op.Call); h != nil && (h.to >= op.Call || r.cleanedUp(h, op)) {
+			switch h := k.believed.last(op.Process, op.Call); {
+			case h == nil:
+			case h.to >= op.Call:
 				spans = append(spans, taken{from: op.Call, to: r.ended(op), suspect: h.acquire})
+			case h.why == byCleanUp && op.Token == h.acquire.Token && op.Call < r.mayHoldUntil(h):
+				to := min(histories.Later(op.Return, r.spec.Lease(op)), r.mayHoldUntil(h))
+				spans = append(spans, taken{from: op.Call, to: max(r.ended(op), to), suspect: h.acquire})
 			}
 		}
 	}
@@ -99,15 +104,15 @@ func (r *run) takenSpans(k *keyed) []taken {
 	return spans
 }
 
-// cleanedUp reports whether a worker that renews hold h after it released a token
-// that nobody knows may have released another acquire, of unknown outcome, and
-// holds h by right: it serves the sell of h, and lives.
-func (r *run) cleanedUp(h *hold, renewal *histories.Op) bool {
-	if h.why != byCleanUp || renewal.Token != h.acquire.Token {
-		return false
+// mayHoldUntil is how long a worker may hold h by right, as far as it renews it: while
+// it lives, and serves the sell of h. One that released a token that nobody knows may
+// have released another acquire, of unknown outcome, and hold h still.
+func (r *run) mayHoldUntil(h *hold) int64 {
+	until := r.diesAt(h.worker(), h.acquire.Call)
+	if sale := r.op(h.acquire.Parent); sale != nil {
+		until = min(until, sale.Return)
 	}
-	sale := r.op(h.acquire.Parent)
-	return (sale == nil || renewal.Call < sale.Return) && renewal.Call < r.diesAt(h.worker(), h.acquire.Call)
+	return min(until, r.h.End)
 }
 
 // releasesOf are the releases of a key by worker, by Call.
