@@ -16,7 +16,7 @@ import (
 var bluntUndo = Needle{
 	Name:     "blunt-undo",
 	Mistake:  "a failed attempt deletes the key without comparing on servers that did not answer",
-	Rate:     1.2e-3, // 3 of 2577 runs, seeds as in TestSearches
+	Rate:     1.2e-3, // 3 of 2577 runs, seeds as in BenchmarkSearches
 	Property: checker.DoubleHold, Meets: true, Nemesis: "loss", Variant: "lost-replies", Interval: 3 * time.Second, kind: env.Independent3,
 	defaults: workload.Spec{SKUs: 2, Work: "1ms-20ms,2%:80%ttl-95%ttl", Think: "100ms-300ms"},
 	spec:     histories.LockSpec{Deadline: true},

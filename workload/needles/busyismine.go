@@ -17,7 +17,7 @@ import (
 var busyIsMine = Needle{
 	Name:     "busy-is-mine",
 	Mistake:  "\"busy\" after two requests without an answer is taken for a grant",
-	Rate:     4.4e-3, // 7 of 1610 runs, seeds as in TestSearches
+	Rate:     4.4e-3, // 7 of 1610 runs, seeds as in BenchmarkSearches
 	Property: checker.DoubleHold, Meets: true, Nemesis: "loss", Variant: "lost-replies", Interval: 3 * time.Second, kind: env.Single,
 	defaults: workload.Spec{Work: "1ms-20ms,0.3%:75%ttl-95%ttl", Think: "300ms-800ms", SKUs: 6, Wait: 4 * time.Second},
 	spec:     histories.LockSpec{Deadline: true},

@@ -17,7 +17,7 @@ import (
 var deadSession = Needle{
 	Name:     "dead-session",
 	Mistake:  "a waiter does not look whether its own session is still alive",
-	Rate:     7.8e-3, // 7 of 889 runs, seeds as in TestSearches
+	Rate:     7.8e-3, // 7 of 889 runs, seeds as in BenchmarkSearches
 	Property: checker.DoubleHold, Meets: true, Nemesis: "partition", Variant: "clients-off", Interval: 3500 * time.Millisecond, kind: env.Single,
 	renews: true,
 	defaults: workload.Spec{

@@ -18,7 +18,7 @@ import (
 var doubledNode = Needle{
 	Name:     "doubled-node",
 	Mistake:  "a server whose first reply was lost is counted twice",
-	Rate:     2.1e-3, // 4 of 1912 runs, seeds as in TestSearches
+	Rate:     2.1e-3, // 4 of 1912 runs, seeds as in BenchmarkSearches
 	Property: checker.DoubleHold, Meets: true, Nemesis: "loss", Variant: "lost-replies", Interval: 3 * time.Second, kind: env.Independent3,
 	defaults: workload.Spec{SKUs: 12, Work: "1ms-20ms,0.1%:40%ttl-60%ttl", Think: "300ms-800ms"},
 	spec:     histories.LockSpec{Deadline: true},

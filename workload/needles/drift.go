@@ -18,7 +18,7 @@ import (
 var driftAfterRetry = Needle{
 	Name:     "drift-after-retry",
 	Mistake:  "the allowance for clock drift is forgotten where the lock was busy at first",
-	Rate:     2.8e-3, // 6 of 2112 runs, seeds as in TestSearches
+	Rate:     2.8e-3, // 6 of 2112 runs, seeds as in BenchmarkSearches
 	Property: checker.DoubleHold, Nemesis: "clock", Variant: "drift", Interval: 3 * time.Second, kind: env.Single,
 	defaults: workload.Spec{
 		TTL: time.Second, SKUs: 2, Drift: 0.06, RetryDelay: 20 * time.Millisecond, TimeLimit: 9 * time.Second,

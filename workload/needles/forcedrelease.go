@@ -16,7 +16,7 @@ import (
 var forcedRelease = Needle{
 	Name:     "forced-release",
 	Mistake:  "the third try of a release deletes the key without comparing",
-	Rate:     7.2e-4, // 2 of 2770 runs, seeds as in TestSearches
+	Rate:     7.2e-4, // 2 of 2770 runs, seeds as in BenchmarkSearches
 	Property: checker.DoubleHold, Meets: true, Nemesis: "loss", Variant: "lost-replies", Interval: 3 * time.Second, kind: env.Single,
 	defaults: workload.Spec{SKUs: 3, Work: "1ms-20ms,0.7%:40%ttl-80%ttl", Think: "100ms-300ms"},
 	lock: func(mistaken bool) lock.Maker {

@@ -7,7 +7,7 @@
 // says what the mistake is and what must come together for it to show. Its twin is
 // the same design without the mistake, and survives the same seeds.
 //
-// Start with All. `go test ./workload/needles -run TestSearches -searches=20` compares
+// Start with All. `go test ./workload/needles -run xxx -bench Searches -benchtime 1x -needles.searches=20` compares
 // plain and guided search by them (docs/scale.md), and `go run
 // ./workload/needles/cmd/needles` is lockcheck with them beside the catalogue, which
 // replays what was found.

@@ -15,7 +15,7 @@ import (
 
 var (
 	only  = flag.String("needles.only", "", "needles to measure, separated by commas; default all")
-	rates = flag.Int("needles.rates", 0, "measure base rates: runs of each needle and of its twin")
+	rates = flag.Int("needles.rates", 3, "measure base rates: runs of each needle and of its twin")
 )
 
 // chosen are the needles that the flag names.
@@ -67,9 +67,6 @@ func count(t testing.TB, n int, p func(i int) run.Plan) map[checker.Property]int
 //
 //	go test ./workload/needles -run TestBaseRates -needles.rates=10000 -v -timeout 1h
 func TestBaseRates(t *testing.T) {
-	if *rates == 0 {
-		t.Skip("-needles.rates says how many runs")
-	}
 	for _, n := range chosen(t) {
 		t.Run(n.Name, func(t *testing.T) {
 			begin := processor(t)

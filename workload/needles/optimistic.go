@@ -18,7 +18,7 @@ import (
 var optimisticRenewal = Needle{
 	Name:     "optimistic-renewal",
 	Mistake:  "one renewal without an answer is taken for a renewal",
-	Rate:     6.8e-4, // 2 of 2952 runs, seeds as in TestSearches
+	Rate:     6.8e-4, // 2 of 2952 runs, seeds as in BenchmarkSearches
 	Property: checker.DoubleHold, Meets: true, Nemesis: "partition", Variant: "clients-off", Interval: 3500 * time.Millisecond, kind: env.Single,
 	renews: true,
 	defaults: workload.Spec{

@@ -17,7 +17,7 @@ import (
 var plentyNeedsNoLock = Needle{
 	Name:     "plenty-needs-no-lock",
 	Mistake:  "leaves the lock out while at least three units are left",
-	Rate:     3.0e-3, // 6 of 1992 runs, seeds as in TestSearches
+	Rate:     3.0e-3, // 6 of 1992 runs, seeds as in BenchmarkSearches
 	Property: checker.Oversell, Nemesis: "none", kind: env.Single,
 	defaults: workload.Spec{Workers: 4, SKUs: 4, Work: "5ms-30ms", Qty: "1", TimeLimit: 10 * time.Second, Think: "100ms-300ms"},
 	spec:     histories.LockSpec{Deadline: true},

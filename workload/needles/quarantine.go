@@ -18,7 +18,7 @@ import (
 var quarantineOnce = Needle{
 	Name:     "quarantine-once",
 	Mistake:  "a server that comes back empty twice within five leases is waited for once",
-	Rate:     1.9e-3, // 4 of 2116 runs, seeds as in TestSearches
+	Rate:     1.9e-3, // 4 of 2116 runs, seeds as in BenchmarkSearches
 	Property: checker.DoubleHold, Meets: true, Nemesis: "kill", Variant: "kill-process", Interval: 4 * time.Second, kind: env.Single,
 	defaults: workload.Spec{
 		TTL: 1500 * time.Millisecond, Workers: 3, SKUs: 2, Grace: 3 * time.Second, TimeLimit: 14 * time.Second, Wait: 500 * time.Millisecond,

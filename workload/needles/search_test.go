@@ -15,7 +15,7 @@ import (
 )
 
 var (
-	searches = flag.Int("needles.searches", 0, "compare plain and guided search: searches of each needle")
+	searches = flag.Int("needles.searches", 1, "compare plain and guided search: searches of each needle")
 	limit    = flag.Int("needles.limit", 2000, "runs of one search at most")
 )
 
@@ -57,9 +57,9 @@ func (e effort) perFind() (runs, seconds float64) {
 }
 
 // search looks for a needle once.
-type search func(t *testing.T, n needles.Needle, p func(i int) run.Plan) (found bool, tried, states int)
+type search func(t testing.TB, n needles.Needle, p func(i int) run.Plan) (found bool, tried, states int)
 
-func plainly(t *testing.T, n needles.Needle, p func(i int) run.Plan) (bool, int, int) {
+func plainly(t testing.TB, n needles.Needle, p func(i int) run.Plan) (bool, int, int) {
 	found, tried, err := run.Search(t.Context(), sim.New(sim.Config{}), *limit, p, func(j *run.Judged) bool { return n.Broken(j.Verdict) })
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func plainly(t *testing.T, n needles.Needle, p func(i int) run.Plan) (bool, int,
 	return found != nil, tried, 0
 }
 
-func guided(t *testing.T, n needles.Needle, p func(i int) run.Plan) (bool, int, int) {
+func guided(t testing.TB, n needles.Needle, p func(i int) run.Plan) (bool, int, int) {
 	r, err := guide.Search(t.Context(), sim.New(sim.Config{}), p, guide.Options{Runs: *limit}, func(j *run.Judged) bool { return n.Broken(j.Verdict) })
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func guided(t *testing.T, n needles.Needle, p func(i int) run.Plan) (bool, int, 
 }
 
 // measure makes all searches of one kind for one needle.
-func measure(t *testing.T, n needles.Needle, d workload.Design, s search) (e effort) {
+func measure(t testing.TB, n needles.Needle, d workload.Design, s search) (e effort) {
 	for k := range *searches {
 		first := uint64(k) << 32
 		begin := processor(t)
@@ -96,13 +96,10 @@ func measure(t *testing.T, n needles.Needle, d workload.Design, s search) (e eff
 	return e
 }
 
-// Plain and guided search side by side:
+// Plain and guided search side by side, once, whatever b.N is:
 //
-//	go test ./workload/needles -run TestSearches -needles.searches=20 -v -timeout 2h
-func TestSearches(t *testing.T) {
-	if *searches == 0 {
-		t.Skip("-needles.searches says how many of each needle")
-	}
+//	go test ./workload/needles -run xxx -bench Searches -benchtime 1x -needles.searches=20 -timeout 2h
+func BenchmarkSearches(t *testing.B) {
 	all, meeting := []float64{}, []float64{}
 	fmt.Printf("| needle | base rate | plain: found, median runs, CPU s | guided: found, median runs, CPU s | runs a find, plain : guided | CPU, plain : guided |\n|---|---|---|---|---|---|\n")
 	for _, n := range chosen(t) {

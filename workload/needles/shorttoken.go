@@ -16,7 +16,7 @@ import (
 var shortToken = Needle{
 	Name:     "short-token",
 	Mistake:  "the token that tells owners apart is one of 2048 values",
-	Rate:     2.9e-3, // 6 of 2052 runs, seeds as in TestSearches
+	Rate:     2.9e-3, // 6 of 2052 runs, seeds as in BenchmarkSearches
 	Property: checker.ForeignRelease, Nemesis: "pause", Variant: "pause-holder", Interval: time.Second, kind: env.Single,
 	defaults: workload.Spec{
 		TTL: time.Second, SKUs: 1, RetryDelay: 10 * time.Millisecond, Wait: 2 * time.Second,

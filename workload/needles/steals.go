@@ -18,7 +18,7 @@ import (
 var stealsAfterThree = Needle{
 	Name:     "steals-after-three",
 	Mistake:  "after three random waits it takes the lock without looking whether it is free",
-	Rate:     2.4e-3, // 6 of 2448 runs, seeds as in TestSearches
+	Rate:     2.4e-3, // 6 of 2448 runs, seeds as in BenchmarkSearches
 	Property: checker.DoubleHold, Nemesis: "none", kind: env.Single,
 	defaults: workload.Spec{
 		TTL: time.Second, TimeLimit: 8 * time.Second, RetryDelay: time.Millisecond, Jitter: 4 * time.Second,

@@ -16,7 +16,7 @@ import (
 var twoErrors = Needle{
 	Name:     "two-errors",
 	Mistake:  "the watchdog stops without notice after two errors in a row",
-	Rate:     1.2e-3, // 3 of 2583 runs, seeds as in TestSearches
+	Rate:     1.2e-3, // 3 of 2583 runs, seeds as in BenchmarkSearches
 	Property: checker.DoubleHold, Meets: true, Nemesis: "loss", Variant: "lost-replies", Interval: 4 * time.Second, kind: env.Single,
 	renews: true,
 	defaults: workload.Spec{

@@ -16,7 +16,7 @@ import (
 var wrappedFence = Needle{
 	Name:     "wrapped-fence",
 	Mistake:  "the fencing token begins again at 0 after 124 grants",
-	Rate:     3.6e-4, // 1 of 2801 runs, seeds as in TestSearches
+	Rate:     3.6e-4, // 1 of 2801 runs, seeds as in BenchmarkSearches
 	Property: checker.FenceRegression, Nemesis: "none", kind: env.Single,
 	defaults: workload.Spec{SKUs: 2, Think: "60ms-100ms", Work: "1ms-10ms", TimeLimit: 6200 * time.Millisecond},
 	spec:     histories.LockSpec{Deadline: true, Fenced: true},
