@@ -152,6 +152,9 @@ func (f *runFlags) introduce(ctx context.Context, words []string, top env.Topolo
 		err = hint(usagef("--exec=%s: %w", f.exec.command, err), "install one, once: apt-get install gcc libc6-dev; or run it in real time: --time=real")
 	case err != nil:
 		err = usagef("--exec=%s: %w", f.exec.command, err)
+		if !f.set.Changed("topology") {
+			err = hint(err, "its hello had sentinels and master, and no redis, which --topology=single has")
+		}
 	}
 	return ready, err
 }

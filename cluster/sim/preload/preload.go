@@ -94,14 +94,20 @@ type Report struct {
 	Status string
 }
 
-// LastWords are the last line of a program's log, after ": "; empty if it has
-// none.
+// LastWords are what a program wrote to its log before it ended, after ": "; empty if
+// it wrote nothing. Of many lines they are the first, which names the error, and the
+// last.
 func (p *Process) LastWords() string {
-	lines := bytes.Split(bytes.TrimSpace(p.Log()), []byte("\n"))
-	if last := bytes.TrimSpace(lines[len(lines)-1]); len(last) > 0 {
-		return ": " + string(last)
+	log := bytes.TrimSpace(p.Log())
+	first, rest, _ := bytes.Cut(log, []byte("\n"))
+	words := string(bytes.TrimSpace(first))
+	if rest = bytes.TrimSpace(rest[bytes.LastIndexByte(rest, '\n')+1:]); len(rest) > 0 {
+		words += " … " + string(rest)
 	}
-	return ""
+	if words == "" {
+		return ""
+	}
+	return ": " + words
 }
 
 // Failure is why a connection does not come about.
