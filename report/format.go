@@ -157,9 +157,9 @@ func wide(r rune) int {
 // pad fills text up to n columns.
 func pad(s string, n int) string { return s + strings.Repeat(" ", max(0, n-columns(s))) }
 
-// wrap breaks text into lines of at most width columns (never fewer than 10):
+// Wrap breaks text into lines of at most width columns (never fewer than 10):
 // at spaces, or inside a word that is longer than a line.
-func wrap(s string, width int) []string {
+func Wrap(s string, width int) []string {
 	width = max(width, 10)
 	var lines []string
 	for _, line := range fold(s, width) {

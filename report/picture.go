@@ -220,7 +220,7 @@ func pack(items []string, width int) []string {
 			lines[n-1] += " · " + item
 			continue
 		}
-		lines = append(lines, wrap(item, width)...)
+		lines = append(lines, Wrap(item, width)...)
 	}
 	return lines
 }

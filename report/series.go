@@ -77,14 +77,18 @@ func quantiles(h *histories.History, f string) (lines [3][]point, answered int) 
 		slices.Sort(list)
 		at := int64((float64(i) + 0.5) * width)
 		for j, q := range []float64{0.5, 0.95, 0.99} {
-			lines[j] = append(lines[j], point{at, float64(quantile(list, q)) / 1e9})
+			lines[j] = append(lines[j], point{at, float64(Quantile(list, q)) / 1e9})
 		}
 	}
 	return lines, answered
 }
 
-// quantile is the smallest value that a share q of a sorted list does not exceed.
-func quantile(sorted []int64, q float64) int64 {
+// Quantile is the smallest value that a share q of a sorted list does not exceed; 0
+// of an empty one.
+func Quantile[T ~int64](sorted []T, q float64) T {
+	if len(sorted) == 0 {
+		return 0
+	}
 	return sorted[min(len(sorted)-1, int(q*float64(len(sorted))))]
 }
 

@@ -68,7 +68,7 @@ func (t *text) verdict(o checker.Outcome, s string) string {
 func (t *text) head(o checker.Outcome, s string) {
 	word, rest, _ := strings.Cut(s, "  ")
 	lead := t.verdict(o, word+"  ")
-	for _, l := range wrap(rest, t.style.width()-columns(word)-2) {
+	for _, l := range Wrap(rest, t.style.width()-columns(word)-2) {
 		t.line(lead + l)
 		lead = strings.Repeat(" ", columns(word)+2)
 	}
@@ -83,7 +83,7 @@ func (t *text) para(indent int, s string) { t.hang(indent, "", s) }
 func (t *text) hang(indent int, label, s string) {
 	indent += columns(label)
 	lead := strings.Repeat(" ", indent-columns(label)) + label
-	for _, l := range wrap(s, t.style.width()-indent) {
+	for _, l := range Wrap(s, t.style.width()-indent) {
 		t.line(lead + l)
 		lead = strings.Repeat(" ", indent)
 	}
@@ -104,7 +104,7 @@ func (t *text) levels(v *checker.Verdict) {
 		label := "  " + pad(string(level), 9) + " "
 		rest := levelText(level, v)
 		lead := label + t.verdict(o, pad(string(o), width)) + " "
-		for i, l := range wrap(plain(rest), t.style.width()-columns(label)-width-1) {
+		for i, l := range Wrap(plain(rest), t.style.width()-columns(label)-width-1) {
 			if i > 0 {
 				lead = strings.Repeat(" ", columns(label)+width+1)
 			}

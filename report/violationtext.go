@@ -128,7 +128,7 @@ func (t *text) table(evidence []*histories.Op) {
 			return
 		}
 		lead := fmt.Sprintf("%11s  %s  ", clock(op.Call), pad(who(op.Process), 10))
-		lines := wrap(plain(describe(op)), t.style.width()-2-columns(lead))
+		lines := Wrap(plain(describe(op)), t.style.width()-2-columns(lead))
 		for j, l := range lines {
 			if j > 0 {
 				lead = strings.Repeat(" ", columns(lead))

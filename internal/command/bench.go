@@ -9,6 +9,7 @@ import (
 
 	"github.com/lockcheck/lockcheck/histories"
 	"github.com/lockcheck/lockcheck/nemesis"
+	"github.com/lockcheck/lockcheck/report"
 	"github.com/lockcheck/lockcheck/workload"
 )
 
@@ -150,14 +151,6 @@ func measure(d workload.Design, j *judged) *benchRow {
 		row.perSecond = float64(row.sells) / time.Duration(last-first).Seconds()
 	}
 	slices.Sort(latencies)
-	row.p50, row.p95, row.p99 = quantile(latencies, 50), quantile(latencies, 95), quantile(latencies, 99)
+	row.p50, row.p95, row.p99 = report.Quantile(latencies, 0.5), report.Quantile(latencies, 0.95), report.Quantile(latencies, 0.99)
 	return row
-}
-
-// quantile is the percent quantile of sorted durations, 0 of none.
-func quantile(sorted []time.Duration, percent int) time.Duration {
-	if len(sorted) == 0 {
-		return 0
-	}
-	return sorted[min(len(sorted)*percent/100, len(sorted)-1)]
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/lockcheck/lockcheck/checker"
 	"github.com/lockcheck/lockcheck/explore"
 	"github.com/lockcheck/lockcheck/nemesis"
+	"github.com/lockcheck/lockcheck/report"
 	"github.com/lockcheck/lockcheck/run"
 	"github.com/lockcheck/lockcheck/workload"
 )
@@ -36,7 +37,7 @@ func runList(_ context.Context, a *app, args []string) (int, error) {
 	}
 	if i := slices.Index(propertyNames(), name); i >= 0 {
 		p := checker.Properties[i]
-		fmt.Fprintf(a.stdout, "%s: %s level, broken when\n%s\n", p.Name, p.Level, wrap(p.Broken, 78, "  "))
+		fmt.Fprintf(a.stdout, "%s: %s level, broken when\n%s\n", p.Name, p.Level, paragraph(p.Broken, 78, "  "))
 		return exitValid, nil
 	}
 	known := slices.Concat(a.designs().Names(), nemesis.Names())
@@ -76,33 +77,21 @@ func (a *app) listAll() {
 func (a *app) row(name, text string) {
 	const indent = 26
 	pad := strings.Repeat(" ", indent)
-	lines := strings.Split(wrap(text, 79-indent, ""), "\n")
+	lines := report.Wrap(text, 79-indent)
 	fmt.Fprintf(a.stdout, "%-*s%s\n", indent, name, lines[0])
 	for _, l := range lines[1:] {
 		fmt.Fprintf(a.stdout, "%s%s\n", pad, l)
 	}
 }
 
-// wrap breaks a text into lines of at most width columns.
-func wrap(text string, width int, indent string) string {
-	var lines []string
-	line := indent
-	for word := range strings.FieldsSeq(text) {
-		if len([]rune(line))+1+len([]rune(word)) > width && strings.TrimSpace(line) != "" {
-			lines = append(lines, line)
-			line = indent
-		}
-		if strings.TrimSpace(line) != "" {
-			line += " "
-		}
-		line += word
-	}
-	return strings.Join(append(lines, line), "\n")
+// paragraph is a text in lines of at most width columns, each behind indent.
+func paragraph(text string, width int, indent string) string {
+	return indent + strings.Join(report.Wrap(text, width-len(indent)), "\n"+indent)
 }
 
 func (a *app) listDesign(d workload.Design) {
 	fmt.Fprintf(a.stdout, "%s: %s\n", d.Name, d.Summary)
-	fmt.Fprintf(a.stdout, "from %s\n\n%s\n", cmp.Or(d.Origin, "this program"), wrap(d.Document(), 79, ""))
+	fmt.Fprintf(a.stdout, "from %s\n\n%s\n", cmp.Or(d.Origin, "this program"), paragraph(d.Document(), 79, ""))
 	spec, err := d.Resolve(workload.Spec{})
 	if err != nil {
 		panic(err) // Program.check has resolved it
@@ -122,7 +111,7 @@ func (a *app) listDesign(d workload.Design) {
 			parts = append(parts, part.name)
 		}
 	}
-	fmt.Fprintf(a.stdout, "\n%s\n", wrap("runs on: "+strings.Join(parts, ", "), 79, ""))
+	fmt.Fprintf(a.stdout, "\n%s\n", paragraph("runs on: "+strings.Join(parts, ", "), 79, ""))
 	fmt.Fprintln(a.stdout, "\nclaims            lock       use        business")
 	impossible := map[string]string{}
 	for _, name := range nemesis.Names() {
@@ -166,7 +155,7 @@ func impossibility(d workload.Design, name string) string {
 }
 
 func (a *app) listNemesis(n nemesis.Nemesis) {
-	fmt.Fprintf(a.stdout, "%s\n\nvariants (--variant plays one only):\n", wrap(n.Name+": "+n.Summary, 79, ""))
+	fmt.Fprintf(a.stdout, "%s\n\nvariants (--variant plays one only):\n", paragraph(n.Name+": "+n.Summary, 79, ""))
 	for _, v := range n.Variants {
 		a.row("  "+v.Name, v.Summary)
 	}
