@@ -16,7 +16,7 @@ import (
 	"github.com/lockcheck/lockcheck/internal/wait"
 )
 
-// Cutting links and losing packets. Between servers by iptables at the
+// Partitions: cutting links and losing packets. Between servers by iptables at the
 // receiver (a packet dropped at its sender is sent again as if nothing had
 // been lost); between a worker and a server in the worker's dialer.
 
