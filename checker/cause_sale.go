@@ -165,7 +165,7 @@ func (r *run) whyLost(from, to int64) (Cause, string) {
 	if on := r.h.Header.Settings["stock-on"]; on == "own" || on == "sql" {
 		return r.whyStoreLost(from, to)
 	}
-	cause, because := r.whyForgotten("what the store knew", from, to)
+	cause, because := r.whyForgotten(theStore, from, to)
 	switch cause {
 	case ClockJumped:
 		return CauseUnknown, ""

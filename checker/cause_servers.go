@@ -2,6 +2,7 @@ package checker
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lockcheck/lockcheck/histories"
@@ -12,10 +13,12 @@ import (
 const roleSlack = int64(500 * time.Millisecond)
 
 // whyForgotten tells why the servers may have forgotten what they knew at
-// from, by the moment to. What comes after to explains nothing.
+// from, by the moment to. What comes after to explains nothing, and of a lock what
+// befell the store of the stock.
 func (r *run) whyForgotten(what string, from, to int64) (Cause, string) {
+	hit := func(f *fault) bool { return what == theStore || !ofStock(f) }
 	p := r.promotion(from, to)
-	if kill := r.emptied(from, to, p); kill != nil {
+	if kill := r.emptied(from, to, p, hit); kill != nil {
 		return RestartedEmpty, whyEmptied(kill)
 	}
 	if p == nil {
@@ -34,13 +37,22 @@ func (r *run) whyForgotten(what string, from, to int64) (Cause, string) {
 		}
 		return LostAtFailover, sprintf("%s was lost at failover (%s, %s)", what, promotionStory(p), why)
 	}
-	if skew := r.find(histories.Skew, from, to, nil); skew != nil {
+	if skew := r.find(histories.Skew, from, to, hit); skew != nil {
 		return ClockJumped, faultStory(skew)
 	}
-	if evict := r.find(histories.Evict, from, to, nil); evict != nil {
+	if evict := r.find(histories.Evict, from, to, hit); evict != nil {
 		return Evicted, faultStory(evict)
 	}
 	return CauseUnknown, ""
+}
+
+// theStore is what whyForgotten is asked of the stock.
+const theStore = "what the store knew"
+
+// ofStock reports whether a fault hits nothing but the store of the stock, which has
+// a server of its own.
+func ofStock(f *fault) bool {
+	return len(f.event.Targets) > 0 && !slices.ContainsFunc(f.event.Targets, func(name string) bool { return !strings.HasPrefix(name, "stock-") })
 }
 
 func whyEmptied(kill *fault) string {
@@ -49,9 +61,9 @@ func whyEmptied(kill *fault) string {
 
 // emptied is a server that was killed and back by to, without its memory: unless a
 // promotion p had replaced it before it came back.
-func (r *run) emptied(from, to int64, p *histories.Event) *fault {
+func (r *run) emptied(from, to int64, p *histories.Event, hit func(*fault) bool) *fault {
 	return r.find(histories.Kill, from, to, func(f *fault) bool {
-		if !f.server || f.from < from || f.to > to {
+		if !f.server || f.from < from || f.to > to || !hit(f) {
 			return false
 		}
 		return p == nil || f.to < p.Time && slices.Contains(f.event.Targets, r.masterBefore(p))

@@ -191,6 +191,10 @@ func TestCausesAreToldWhereTheHistoryHasThem(t *testing.T) {
 			DoubleHold, FailedOpen, "worker 1 went on at 0.560 s"},
 		"made up by the first": {tell(open).mark(histories.Nemesis, "partition", 350, fault(histories.Fault{From: []string{"worker-0"}, To: []string{"locks"}})).op(0, "acquire", "ok", 400, 460).mark(histories.Nemesis, "heal", 470).op(1, "acquire", "ok", 500, 506).op(0, "release", "ok", 1000, 1001),
 			DoubleHold, FailedOpen, "worker 0 went on at 0.460 s"},
+		"a release in flight until the very moment of the grant": {tell(open).op(2, "acquire", "ok", 0, 1, token("x#1")).op(2, "release", "info", 2, 4, token("x#1")).op(0, "acquire", "ok", 3, 4, token("x#2")).op(1, "acquire", "ok", 400, 406, token("b")).op(0, "release", "fail", 600, 601, token("x#2"), failed("not the owner")),
+			DoubleHold, ReleasedByAnother, "may have deleted"},
+		"a lease gap whose other holder was told at the very moment": {tell(histories.LockSpec{TTL: 100e6}).op(0, "acquire", "ok", 0, 2, token("a")).op(1, "acquire", "ok", 150, 200, token("b")).op(0, "extend", "ok", 200, 210, token("a")).op(1, "release", "ok", 300, 301, token("b")),
+			LeaseGap, LeaseRanOut, "prolonged the lock of worker 1 instead of failing"},
 		"a release in flight": {tell(open).op(2, "acquire", "ok", 0, 1, token("x#1")).op(2, "release", "info", 2, 500, token("x#1")).op(0, "acquire", "ok", 3, 4, token("x#2")).op(1, "acquire", "ok", 400, 406, token("b")).op(0, "release", "fail", 600, 601, token("x#2"), failed("not the owner")),
 			DoubleHold, ReleasedByAnother, "may have deleted"},
 		"a foreign release": {tell(histories.LockSpec{TTL: 300e6}).op(2, "acquire", "ok", 0, 1, token("c"), until(300)).op(0, "acquire", "ok", 310, 311, token("a"), until(610)).op(2, "release", "ok", 320, 321, token("c")).op(1, "acquire", "ok", 330, 331, token("b"), until(630)).op(0, "release", "fail", 400, 401, token("a"), failed("not the owner")),
@@ -209,6 +213,17 @@ func TestCausesAreToldWhereTheHistoryHasThem(t *testing.T) {
 			DoubleHold, CauseUnknown, ""},
 		"a janitor whose deletion is in doubt": {twoHold(tell(histories.LockSpec{})).op(2, "break", "info", 20, 22, token("a")),
 			DoubleHold, CauseUnknown, ""},
+		"an old master that still answers while a replica is dead": {twoHold(tell(open)).mark(histories.Nemesis, "kill", -300, targeting("redis-3")).mark(histories.Nemesis, "failover", -20, targeting("redis-1")).mark(histories.Nemesis, "promoted", -10, targeting("redis-2")).mark(histories.Nemesis, "demoted", 500, targeting("redis-1")),
+			DoubleHold, LostAtFailover, "the old master went on answering until 0.500 s"},
+		"made up while the store of the stock was hit too": {tell(open).op(0, "acquire", "ok", 0, 6).mark(histories.Nemesis, "evict", 380, targeting("stock-1")).mark(histories.Nemesis, "partition", 390, fault(histories.Fault{From: []string{"worker-1"}, To: []string{"locks"}})).op(1, "acquire", "ok", 400, 406).op(0, "release", "fail", 600, 604, failed("not the owner")).op(1, "release", "ok", 620, 623),
+			DoubleHold, FailedOpen, "worker 1 went on at 0.406 s"},
+		"another's renewal keeps no lease": {twoHold(tell(histories.LockSpec{TTL: 300e6}).op(1, "extend", "ok", 200, 201, token("b"))),
+			DoubleHold, LeaseRanOut, "lasted 300 ms"},
+		"three sells at once of two units": {stocked(2, tell(histories.LockSpec{None: true})).op(0, "sell", "ok", 0, 50, orderID("a")).op(1, "sell", "ok", 5, 55, orderID("b")).op(2, "sell", "ok", 10, 60, orderID("c")),
+			StockNotLinearizable, NotAtomic, "sold at the same time"},
+		"the store forgot a sale, and a read shows it": {stocked(5, tell(histories.LockSpec{None: true})).op(0, "sell", "ok", 0, 10, orderID("a"), left(4)).mark(histories.Nemesis, "kill", 20, targeting("redis-1")).
+			mark(histories.Nemesis, "promoted", 30, targeting("redis-2")).op(1, "read", "ok", 100, 101, value(5)),
+			StockNotLinearizable, LostAtFailover, "redis-2 promoted at 0.030 s"},
 		"never released": {tell(withLease).op(0, "acquire", "ok", 0, 2, until(1000)).mark(histories.Nemesis, "kill", 5, targeting("worker-0")).op(1, "acquire", "fail", 1600, 1608, failed("busy")),
 			StuckLock, NeverReleased, "worker 0 was killed at 0.005 s while it held the lock"},
 		"renewed by nobody's watchdog": {tell(withLease).op(0, "acquire", "ok", 0, 2, until(1000)).op(0, "release", "info", 5, 50).op(0, "extend", "ok", 600, 602, until(1600)).op(0, "extend", "ok", 1200, 1202, until(2200)).op(1, "acquire", "fail", 2000, 2008, failed("busy")),
@@ -250,4 +265,12 @@ func ofUnits(n int64) func(*histories.Op) { return func(op *histories.Op) { op.Q
 func stocked(initial int64, s *story) *story {
 	s.h.Header.Initial = initial
 	return s
+}
+
+// Only an acquire that failed and says nothing was busy.
+func TestAFailedReleaseWithoutAReasonIsNotBusy(t *testing.T) {
+	v := tell(histories.LockSpec{}).op(0, "acquire", "ok", 0, 1).op(0, "release", "fail", 5, 6).op(1, "acquire", "fail", 7, 8).check()
+	if v.Counts.Outcomes["release fail"] != 1 || v.Counts.Outcomes["acquire fail busy"] != 1 {
+		t.Errorf("counted %v", v.Counts.Outcomes)
+	}
 }
