@@ -47,7 +47,7 @@ func TestRedisCluster(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		master, err := backend{s.cell}.ServerOf(ctx, "pinned")
+		master, err := backend{s.system}.ServerOf(ctx, "pinned")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -56,7 +56,7 @@ func TestRedisCluster(t *testing.T) {
 		if v, err := e.Do(ctx, "GET", "pinned"); v != "x" || err != nil {
 			t.Errorf("after the slot has moved: %v, %v", v, err)
 		}
-		now, err := backend{s.cell}.ServerOf(ctx, "pinned")
+		now, err := backend{s.system}.ServerOf(ctx, "pinned")
 		if err != nil || now == master {
 			t.Errorf("the key is still on %s, %v", now, err)
 		}
@@ -72,13 +72,13 @@ func TestRedisCluster(t *testing.T) {
 		}
 	})
 	play(t, o, spec, func(ctx context.Context, s *scene) {
-		for i, n := range s.cell.locks() {
+		for i, n := range s.system.locks() {
 			if role, err := n.role(ctx); (role == "master") != (i < clusterMasters) || err != nil {
 				t.Errorf("%s is %s, %v", n.name, role, err)
 			}
 		}
 		if v, err := s.Env().Lock[0].Do(ctx, "GET", "pinned"); v != nil || err != nil {
-			t.Errorf("the next cell finds %v, %v", v, err)
+			t.Errorf("the next run finds %v, %v", v, err)
 		}
 		s.grant(ctx)
 	})

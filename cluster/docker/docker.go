@@ -5,7 +5,7 @@
 // are done to both for real.
 //
 // Start with Provider, which keeps servers between cells and lends them, and
-// with cell.go, the Cluster that it lends. Then, in the order of a run:
+// with system.go, the Cluster that it lends. Then, in the order of a run:
 //
 //	engine.go, image.go, network.go      the container engine, our image, a private network
 //	node.go, reach.go, shell.go          servers, where they are reached, their process 1
@@ -51,19 +51,19 @@ type Config struct {
 	Self  string       // the executable whose hidden verb `worker` calls process.Main; default this one
 	Args  []string     // what to start Self with; default `worker`
 
-	// Harmless makes Inject do nothing to anything: a fault is resolved and
+	// Inert makes Inject do nothing to anything: a fault is resolved and
 	// looked at, and has no proof. It shows that proofs are not made up.
-	Harmless bool
+	Inert bool
 }
 
-// Provider keeps servers from cell to cell. Make it with New.
+// Provider keeps servers from run to run. Make it with New.
 type Provider struct {
 	Config
 	run      string // marks all that it makes
 	password string // of its SQL servers and brokers
 	engine   *engine
 
-	mu     sync.Mutex // one cell at a time
+	mu     sync.Mutex // one run at a time
 	net    *subnet
 	groups map[string]*group
 
@@ -112,7 +112,7 @@ func newRunID() string {
 }
 
 // Cell returns a healthy, empty cluster, one at a time: it waits for
-// the cell before to have ended.
+// the run before to have ended.
 func (p *Provider) Cell(ctx context.Context, o cluster.Options) (cluster.Cluster, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

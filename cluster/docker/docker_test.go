@@ -190,15 +190,15 @@ func of(f string, t histories.Type) func(histories.Event) bool {
 	return func(e histories.Event) bool { return e.F == f && e.Type == t }
 }
 
-// scene is one cell with workers at work, for a director to hurt.
+// scene is one system with workers at work, for a director to hurt.
 type scene struct {
 	*testing.T
 	cluster.Cluster
 	record *record
-	cell   *cell
+	system *system
 }
 
-// play runs a director over a cell whose workers are running.
+// play runs a director over a system whose workers are running.
 func play(t *testing.T, o cluster.Options, s testSpec, director func(context.Context, *scene)) {
 	t.Helper()
 	p := needEngine(t)
@@ -212,9 +212,9 @@ func play(t *testing.T, o cluster.Options, s testSpec, director func(context.Con
 	}
 	c, err := p.Cell(ctx, o)
 	if err != nil {
-		t.Fatal("cell:", err)
+		t.Fatal("system:", err)
 	}
-	sc := &scene{t, c, rec, c.(*cell)}
+	sc := &scene{t, c, rec, c.(*system)}
 	err = c.Run(ctx, func(ctx context.Context) error {
 		if err := c.StartWorkers(ctx); err != nil {
 			return err

@@ -45,7 +45,7 @@ func (b backend) Skew(ctx context.Context, ts inject.Targets, jump time.Duration
 // skewTolerance is how far off a clock may look when it is not.
 const skewTolerance = 20 * time.Millisecond
 
-func (c *cell) skewNode(ctx context.Context, n *node, jump time.Duration, drift float64) (string, error) {
+func (c *system) skewNode(ctx context.Context, n *node, jump time.Duration, drift float64) (string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	before, err := n.clockOff(ctx)
@@ -114,9 +114,9 @@ func (n *node) healClock(ctx context.Context) error {
 	return nil
 }
 
-func (c *cell) skewHost(ctx context.Context, h *host, jump time.Duration, drift float64) (string, error) {
+func (c *system) skewHost(ctx context.Context, h *host, jump time.Duration, drift float64) (string, error) {
 	n, err := c.change(ctx, h, func(want *process.Control) {
-		if c.p.Harmless {
+		if c.p.Inert {
 			return
 		}
 		now := c.Now()
@@ -129,7 +129,7 @@ func (c *cell) skewHost(ctx context.Context, h *host, jump time.Duration, drift 
 	switch {
 	case err != nil:
 		return "", err
-	case jump == 0 && drift != 0 && !c.p.Harmless:
+	case jump == 0 && drift != 0 && !c.p.Inert:
 		// Ask again when the drift shows.
 		if err := wait.Sleep(ctx, driftShows(drift)); err != nil {
 			return "", err
@@ -142,7 +142,7 @@ func (c *cell) skewHost(ctx context.Context, h *host, jump time.Duration, drift 
 		return "", errors.New(h.name + " is not running")
 	}
 	if n.Wall.Abs() < skewTolerance {
-		if jump != 0 && !c.p.Harmless { // jumped back to where it was
+		if jump != 0 && !c.p.Inert { // jumped back to where it was
 			return fmt.Sprintf("wall clock of %s jumped back to right", h.name), nil
 		}
 		return "", nil

@@ -23,7 +23,7 @@ func (b backend) HangUp(ctx context.Context, servers, of inject.Targets) (string
 		if n.kind != sqlKind && n.kind != redisKind {
 			return "", fmt.Errorf("%w: %s has no connections to kill", cluster.ErrUnavailable, n.name)
 		}
-		if b.p.Harmless || n.dead() {
+		if b.p.Inert || n.dead() {
 			continue
 		}
 		kill := func() (int, error) { return killRedisConnections(ctx, n.redis, clients) }

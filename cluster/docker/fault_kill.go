@@ -139,7 +139,7 @@ func (b backend) Start(ctx context.Context, ts inject.Targets, empty bool) (stri
 
 // revive starts a process again. Pauses of parts of its workers ended with the old
 // one.
-func (c *cell) revive(ctx context.Context, h *host) error {
+func (c *system) revive(ctx context.Context, h *host) error {
 	if h.death() == "" {
 		return nil
 	}

@@ -32,7 +32,7 @@ func (b backend) Lose(ctx context.Context, links []inject.Link, share float64) (
 
 // plan says what is to be done to which receivers. There is no link between two
 // workers.
-func (c *cell) plan(links []inject.Link, loss bool, rate float64) *cutting {
+func (c *system) plan(links []inject.Link, loss bool, rate float64) *cutting {
 	p := &cutting{loss: loss, rate: rate, rules: map[*node][]string{}, peers: map[*node][]string{}, links: map[*host]map[string]process.Cut{}}
 	for _, l := range links {
 		from, to := c.find(inject.Targets{l.From}), c.find(inject.Targets{l.To})
@@ -97,7 +97,7 @@ func (p *cutting) worker(h *host, n *node, out bool) {
 }
 
 // cut does what is planned, everywhere at once.
-func (c *cell) cut(ctx context.Context, p *cutting) (string, error) {
+func (c *system) cut(ctx context.Context, p *cutting) (string, error) {
 	drops := make([]string, len(p.nodes))
 	heard := make([]string, len(p.hosts))
 	var jobs []func() error
@@ -127,11 +127,11 @@ const senderOnly = "-"
 
 // cutNode puts the rules in force, has the peers of the node be sent
 // something, and looks how many packets its rules drop.
-func (c *cell) cutNode(ctx context.Context, n *node, p *cutting) (string, error) {
+func (c *system) cutNode(ctx context.Context, n *node, p *cutting) (string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	script := ""
-	if rules := p.rules[n]; len(rules) > 0 && !c.p.Harmless {
+	if rules := p.rules[n]; len(rules) > 0 && !c.p.Inert {
 		n.rules = append(n.rules, rules...)
 		script = cutScript(n.rules)
 	}
@@ -146,7 +146,7 @@ func (c *cell) cutNode(ctx context.Context, n *node, p *cutting) (string, error)
 	}
 	var dropped int64
 	limit := dropLimit
-	if c.p.Harmless {
+	if c.p.Inert {
 		limit = askLimit
 	}
 	// Each look has the time of the whole fault: one that is cut short leaves
@@ -251,7 +251,7 @@ func (b backend) Mend(ctx context.Context, links []inject.Link) (string, error) 
 }
 
 // mendNode takes the rules away that drop what comes from the senders of a plan.
-func (c *cell) mendNode(ctx context.Context, n *node, p *cutting) (string, error) {
+func (c *system) mendNode(ctx context.Context, n *node, p *cutting) (string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	kept := slices.DeleteFunc(slices.Clone(n.rules), func(rule string) bool {
@@ -289,10 +289,10 @@ func (n *node) healRules(ctx context.Context) error {
 
 // cutHost tells a worker process which links are cut, and asks it whom it
 // does not reach any more.
-func (c *cell) cutHost(ctx context.Context, h *host, p *cutting) (string, error) {
+func (c *system) cutHost(ctx context.Context, h *host, p *cutting) (string, error) {
 	links := p.links[h]
 	apply := func(want *process.Control) {
-		if c.p.Harmless {
+		if c.p.Inert {
 			return
 		}
 		merged := map[string]process.Cut{}
@@ -323,8 +323,8 @@ func (c *cell) cutHost(ctx context.Context, h *host, p *cutting) (string, error)
 const lossLimit = 2 * time.Second
 
 // lost waits until a worker process has lost a packet.
-func (c *cell) lost(ctx context.Context, h *host, before int64) (string, error) {
-	if c.p.Harmless {
+func (c *system) lost(ctx context.Context, h *host, before int64) (string, error) {
+	if c.p.Inert {
 		return "", nil
 	}
 	var n process.Note

@@ -83,8 +83,8 @@ func (b backend) ResumePart(ctx context.Context, workers []int, part string) (st
 
 // freezeParts has the periodic tasks of workers stand still, or all their work but
 // these, or lets them go on.
-func (c *cell) freezeParts(ctx context.Context, workers []int, part string, still bool) (string, error) {
-	if c.p.Harmless {
+func (c *system) freezeParts(ctx context.Context, workers []int, part string, still bool) (string, error) {
+	if c.p.Inert {
 		return "", nil
 	}
 	what := map[string]string{histories.StepRenewal: "renewals", histories.StepWork: "work"}[part]

@@ -39,7 +39,7 @@ func (b backend) SwitchOver(ctx context.Context, master inject.Target) (string, 
 		return "", err
 	}
 	limit := failoverLimit
-	if b.p.Harmless {
+	if b.p.Inert {
 		limit = askLimit
 	}
 	var now *node
@@ -54,7 +54,7 @@ func (b backend) SwitchOver(ctx context.Context, master inject.Target) (string, 
 }
 
 // promotedFrom is the server that is master instead of old.
-func (c *cell) promotedFrom(ctx context.Context, old *node) (*node, error) {
+func (c *system) promotedFrom(ctx context.Context, old *node) (*node, error) {
 	if c.o.Topology.Lock == env.RedisCluster {
 		return c.clusterSuccessor(ctx, old)
 	}
@@ -110,7 +110,7 @@ for i = 1, tonumber(ARGV[1]) do redis.call('DEL', KEYS[1] .. i) end`
 // fillerName is what the names of the fillers begin with. A member of a Redis
 // Cluster takes only keys of its own slots: the fillers go to the slot of a
 // key that it has.
-func (c *cell) fillerName(ctx context.Context, n *node) (string, error) {
+func (c *system) fillerName(ctx context.Context, n *node) (string, error) {
 	const name = "lockcheck:filler:"
 	if c.o.Topology.Lock != env.RedisCluster {
 		return name, nil
@@ -127,7 +127,7 @@ func (c *cell) fillerName(ctx context.Context, n *node) (string, error) {
 	return name + "{" + key + "}", err
 }
 
-func (c *cell) evictOne(ctx context.Context, n *node, share float64) (string, error) {
+func (c *system) evictOne(ctx context.Context, n *node, share float64) (string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	evicted := func() (int64, error) {

@@ -20,7 +20,7 @@ import (
 // asked for it, it is recorded as a kill at the moment when it happened, and a
 // lost reply as its loss.
 func (b backend) Ambush(ctx context.Context, a inject.Ambush) (inject.Caught, error) {
-	if b.p.Harmless {
+	if b.p.Inert {
 		return inject.Caught{}, nil
 	}
 	hits := make(chan process.Note, 16*len(a.Workers))
@@ -58,7 +58,7 @@ func (b backend) Ambush(ctx context.Context, a inject.Ambush) (inject.Caught, er
 }
 
 // lay tells the hosts about the ambushes.
-func (c *cell) lay(ctx context.Context, a inject.Ambush, laid map[int64]int) error {
+func (c *system) lay(ctx context.Context, a inject.Ambush, laid map[int64]int) error {
 	return wait.Each(c.hostsOf(a.Workers), func(h *host) error {
 		_, err := c.change(ctx, h, func(want *process.Control) {
 			list := slices.Clone(want.Ambushes)
@@ -74,7 +74,7 @@ func (c *cell) lay(ctx context.Context, a inject.Ambush, laid map[int64]int) err
 }
 
 // unlay takes back what nobody has run into.
-func (c *cell) unlay(ctx context.Context, a inject.Ambush, laid map[int64]int) error {
+func (c *system) unlay(ctx context.Context, a inject.Ambush, laid map[int64]int) error {
 	return wait.Each(c.hostsOf(a.Workers), func(h *host) error {
 		_, err := c.change(ctx, h, func(want *process.Control) {
 			want.Ambushes = slices.DeleteFunc(slices.Clone(want.Ambushes), func(a process.Ambush) bool { _, ours := laid[a.ID]; return ours })
@@ -84,7 +84,7 @@ func (c *cell) unlay(ctx context.Context, a inject.Ambush, laid map[int64]int) e
 }
 
 // ambushed is told that a worker has run into an ambush.
-func (c *cell) ambushed(h *host, n process.Note) {
+func (c *system) ambushed(h *host, n process.Note) {
 	hits, waiting := c.waits.Load(n.Hit)
 	h.mu.Lock()
 	var a process.Ambush

@@ -25,7 +25,7 @@ func trouble(text string) func(histories.Event) bool {
 }
 
 // faultCases are faults of each kind, what must show while they last, and how
-// they end. They are played one after another in one cell.
+// they end. They are played one after another in one system.
 var faultCases = []struct {
 	name  string
 	fault histories.Fault
@@ -235,9 +235,9 @@ func TestFaultsBiteAndHeal(t *testing.T) {
 
 // Where injection is disabled, there is nothing to prove: proofs are what was
 // seen, not what was done.
-func TestHarmlessFaultsHaveNoProof(t *testing.T) {
-	needEngine(t).Harmless = true
-	defer func() { shared.Harmless = false }()
+func TestInertFaultsHaveNoProof(t *testing.T) {
+	needEngine(t).Inert = true
+	defer func() { shared.Inert = false }()
 	play(t, cluster.Options{Topology: env.Topology{Lock: env.Sentinel}, Workers: 2}, quick,
 		func(ctx context.Context, s *scene) {
 			s.grant(ctx)

@@ -8,13 +8,13 @@ import "errors"
 const mostFindings = 100
 
 // Findings are what was wrong with the programs under test.
-func (c *cell) Findings() []error {
+func (c *system) Findings() []error {
 	c.emitMu.Lock()
 	defer c.emitMu.Unlock()
 	return c.findings
 }
 
-func (c *cell) found(text string) {
+func (c *system) found(text string) {
 	c.emitMu.Lock()
 	defer c.emitMu.Unlock()
 	if len(c.findings) < mostFindings {

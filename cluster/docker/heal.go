@@ -70,7 +70,7 @@ func (h *host) hurt() bool {
 }
 
 // healedHost asks a worker process whether it is well.
-func (c *cell) healedHost(ctx context.Context, h *host) string {
+func (c *system) healedHost(ctx context.Context, h *host) string {
 	n, err := c.change(ctx, h, func(*process.Control) {})
 	if err != nil || n.Ack == 0 || n.Wall.Abs() > skewTolerance || len(n.Unreachable) > 0 {
 		return ""
@@ -80,7 +80,7 @@ func (c *cell) healedHost(ctx context.Context, h *host) string {
 
 // Heal implements cluster.Cluster. It tries everything, whatever fails, and
 // says what could not be healed.
-func (c *cell) Heal(ctx context.Context) error {
+func (c *system) Heal(ctx context.Context) error {
 	c.faultMu.Lock()
 	defer c.faultMu.Unlock()
 	return errors.Join(
@@ -101,7 +101,7 @@ func (c *cell) Heal(ctx context.Context) error {
 }
 
 // healHost tells a worker process that nothing is wrong any more.
-func (c *cell) healHost(ctx context.Context, h *host) error {
+func (c *system) healHost(ctx context.Context, h *host) error {
 	_, err := c.change(ctx, h, func(want *process.Control) {
 		*want = process.Control{}
 	})

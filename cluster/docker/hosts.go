@@ -45,7 +45,7 @@ type host struct {
 }
 
 // StartWorkers implements cluster.Cluster.
-func (c *cell) StartWorkers(ctx context.Context) error {
+func (c *system) StartWorkers(ctx context.Context) error {
 	for first := 0; first < c.o.Workers; first += c.o.PerHost {
 		h := &host{name: histories.WorkerName(first), acks: map[int64]chan process.Note{}}
 		for n := first; n < min(first+c.o.PerHost, c.o.Workers); n++ {
@@ -60,7 +60,7 @@ func (c *cell) StartWorkers(ctx context.Context) error {
 }
 
 // startHost starts a host's process, or starts it again.
-func (c *cell) startHost(ctx context.Context, h *host) error {
+func (c *system) startHost(ctx context.Context, h *host) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.want.Phase = env.Phase(c.phase.Load())
@@ -88,7 +88,7 @@ func (c *cell) startHost(ctx context.Context, h *host) error {
 	return h.tell(c.helloTo(h))
 }
 
-func (c *cell) helloTo(h *host) process.Hello {
+func (c *system) helloTo(h *host) process.Hello {
 	return process.Hello{
 		Run: c.p.run, Start: c.clock.Started(), Seed: c.o.Seed, Host: h.name, Workers: h.workers, Life: h.life,
 		Spec: c.o.Spec, CallTimeout: c.o.CallTimeout, Servers: c.servers(), Control: h.want, Own: c.o.Own,
@@ -96,7 +96,7 @@ func (c *cell) helloTo(h *host) process.Hello {
 }
 
 // follow reads what a worker process says, until it has ended.
-func (c *cell) follow(h *host, cmd *exec.Cmd, stdout io.Reader, stderr *tail.Tail, ended chan struct{}) {
+func (c *system) follow(h *host, cmd *exec.Cmd, stdout io.Reader, stderr *tail.Tail, ended chan struct{}) {
 	defer close(ended)
 	lines := bufio.NewReaderSize(stdout, 1<<16)
 	var bad error
@@ -123,7 +123,7 @@ func (c *cell) follow(h *host, cmd *exec.Cmd, stdout io.Reader, stderr *tail.Tai
 	clear(h.acks)
 }
 
-func (c *cell) heard(h *host, line []byte) error {
+func (c *system) heard(h *host, line []byte) error {
 	if line[0] != '!' {
 		var e histories.Event
 		if err := json.Unmarshal(line, &e); err != nil {
@@ -187,7 +187,7 @@ var errNoAnswer = errors.New("the worker process does not answer")
 // change changes what a host is to be like and waits until it is so: the
 // answer is the process's own. A process that is stopped, dead or dying is so
 // when it goes on or is started.
-func (c *cell) change(ctx context.Context, h *host, f func(*process.Control)) (process.Note, error) {
+func (c *system) change(ctx context.Context, h *host, f func(*process.Control)) (process.Note, error) {
 	h.mu.Lock()
 	f(&h.want)
 	h.want.Seq = c.seq.Add(1)
@@ -218,7 +218,7 @@ func (c *cell) change(ctx context.Context, h *host, f func(*process.Control)) (p
 }
 
 // SetPhase implements cluster.Cluster.
-func (c *cell) SetPhase(p env.Phase) {
+func (c *system) SetPhase(p env.Phase) {
 	c.phase.Store(int32(p))
 	for _, h := range c.hosts {
 		h.mu.Lock()
@@ -235,7 +235,7 @@ func (c *cell) SetPhase(p env.Phase) {
 
 // AwaitWorkers implements cluster.Cluster. Workers that a fault killed have
 // ended.
-func (c *cell) AwaitWorkers(ctx context.Context, limit time.Duration) (killed []string, err error) {
+func (c *system) AwaitWorkers(ctx context.Context, limit time.Duration) (killed []string, err error) {
 	deadline := time.After(limit)
 	var late []*host
 	for _, h := range c.hosts {
@@ -295,7 +295,7 @@ func (h *host) kill() bool {
 }
 
 // killWorkers leaves no worker process.
-func (c *cell) killWorkers() {
+func (c *system) killWorkers() {
 	_ = wait.Each(c.hosts, func(h *host) error { h.kill(); return nil })
 }
 

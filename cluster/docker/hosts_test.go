@@ -39,7 +39,7 @@ func TestAWorkerThatIsDyingNeedNotObey(t *testing.T) {
 					close(h.ended)
 				}()
 			}
-			_, err = new(cell).change(t.Context(), h, func(*process.Control) {})
+			_, err = new(system).change(t.Context(), h, func(*process.Control) {})
 			if (err == nil) != c.ok || errors.Is(err, errNoAnswer) {
 				t.Errorf("answered %v", err)
 			}

@@ -13,11 +13,11 @@ import (
 	"github.com/lockcheck/lockcheck/histories"
 )
 
-// backend is the cell as package inject sees it: what can be asked and what can be
+// backend is the system as package inject sees it: what can be asked and what can be
 // done to it. Its methods are in the files fault_*.go and roles.go. What a fault
 // did is looked at where it must show, never concluded from having done it;
 // without such a sign there is no proof.
-type backend struct{ *cell }
+type backend struct{ *system }
 
 var _ interface {
 	inject.View
@@ -37,7 +37,7 @@ var _ interface {
 const injectLimit = 2 * time.Minute
 
 // Inject implements cluster.Cluster.
-func (c *cell) Inject(ctx context.Context, f histories.Fault) (cluster.Effect, error) {
+func (c *system) Inject(ctx context.Context, f histories.Fault) (cluster.Effect, error) {
 	c.faultMu.Lock()
 	defer c.faultMu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, injectLimit)
@@ -46,8 +46,8 @@ func (c *cell) Inject(ctx context.Context, f histories.Fault) (cluster.Effect, e
 }
 
 // act does something harmful, unless the Provider was told to be harmless.
-func (c *cell) act(f func() error) error {
-	if c.p.Harmless {
+func (c *system) act(f func() error) error {
+	if c.p.Inert {
 		return nil
 	}
 	return f()
@@ -72,8 +72,8 @@ type targets struct {
 }
 
 // find finds targets by their names. Groups whose nodes are hurt have to be put in
-// order before the next cell.
-func (c *cell) find(ts inject.Targets) (found targets) {
+// order before the next run.
+func (c *system) find(ts inject.Targets) (found targets) {
 	for _, t := range ts {
 		if t.Workers != nil {
 			found.hosts = append(found.hosts, c.hostOf(t.Workers[0]))
@@ -89,7 +89,7 @@ func (c *cell) find(ts inject.Targets) (found targets) {
 }
 
 // hostsOf are the processes of some workers, each once.
-func (c *cell) hostsOf(workers []int) (hosts []*host) {
+func (c *system) hostsOf(workers []int) (hosts []*host) {
 	for _, w := range workers {
 		if h := c.hostOf(w); !slices.Contains(hosts, h) {
 			hosts = append(hosts, h)

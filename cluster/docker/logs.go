@@ -17,11 +17,11 @@ import (
 	"github.com/lockcheck/lockcheck/cluster"
 )
 
-var _ cluster.Logger = (*cell)(nil)
+var _ cluster.Logger = (*system)(nil)
 
 // Logs implements cluster.Logger. What scripts of ours printed there is left
 // out.
-func (c *cell) Logs(ctx context.Context, keep func(server string, log io.Reader) error) error {
+func (c *system) Logs(ctx context.Context, keep func(server string, log io.Reader) error) error {
 	for _, n := range c.nodes() {
 		if err := n.log(ctx, c.lent, keep); err != nil {
 			return fmt.Errorf("log of %s: %w", n.name, err)

@@ -40,7 +40,7 @@ func TestSplitBrainHasTwoMasters(t *testing.T) {
 					return slices.Contains(workers, int(e.Process)) && e.F == histories.Acquire && e.Type == histories.OK
 				})
 			}
-			if role, err := s.cell.node("redis-1").role(ctx); role != "master" || err != nil {
+			if role, err := s.system.node("redis-1").role(ctx); role != "master" || err != nil {
 				t.Errorf("the old master is %s, %v", role, err)
 			}
 			s.must(ctx, histories.Fault{F: histories.Heal})

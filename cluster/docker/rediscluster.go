@@ -106,7 +106,7 @@ func (g *group) clusterInOrder(ctx context.Context) error {
 
 // clusterMasters are the owners of the slots, in their order, in the eyes of most
 // of the members that answer.
-func (c *cell) clusterMasters(ctx context.Context) ([]*node, error) {
+func (c *system) clusterMasters(ctx context.Context) ([]*node, error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
 	members := c.locks()
@@ -162,7 +162,7 @@ func slotOwners(text string) map[int64]string {
 }
 
 // clusterFailover has a replica of old take over, with old's help.
-func (c *cell) clusterFailover(ctx context.Context, old *node) error {
+func (c *system) clusterFailover(ctx context.Context, old *node) error {
 	for _, n := range c.locks() {
 		if f, err := n.info(ctx, "replication"); err == nil && f["master_host"] == old.addr.Addr().String() {
 			return n.do(ctx, "CLUSTER", "FAILOVER")
@@ -172,7 +172,7 @@ func (c *cell) clusterFailover(ctx context.Context, old *node) error {
 }
 
 // clusterSuccessor is the master that old follows now.
-func (c *cell) clusterSuccessor(ctx context.Context, old *node) (*node, error) {
+func (c *system) clusterSuccessor(ctx context.Context, old *node) (*node, error) {
 	f, err := old.info(ctx, "replication")
 	if err != nil {
 		return nil, err

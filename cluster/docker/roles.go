@@ -88,7 +88,7 @@ func names(nodes []*node) (names []string) {
 }
 
 // hostOf finds the host of a worker.
-func (c *cell) hostOf(worker int) *host {
+func (c *system) hostOf(worker int) *host {
 	for _, h := range c.hosts {
 		if slices.Contains(h.workers, worker) {
 			return h
@@ -98,7 +98,7 @@ func (c *cell) hostOf(worker int) *host {
 }
 
 // node finds a server by name.
-func (c *cell) node(name string) *node {
+func (c *system) node(name string) *node {
 	for _, n := range c.nodes() {
 		if n.name == name {
 			return n
@@ -108,7 +108,7 @@ func (c *cell) node(name string) *node {
 }
 
 // locks are the Redis servers of the lock service.
-func (c *cell) locks() []*node {
+func (c *system) locks() []*node {
 	if g := c.lockGroup(); g != nil {
 		return g.of(redisKind)
 	}
@@ -119,7 +119,7 @@ var errNoMaster = errors.New("no master is known")
 
 // masters are the servers that take writes now: what the sentinels say, or the
 // members of a Redis Cluster. Of independent servers the first stands for all.
-func (c *cell) masters(ctx context.Context) (masters []*node, err error) {
+func (c *system) masters(ctx context.Context) (masters []*node, err error) {
 	ask := c.clusterMasters
 	switch c.o.Topology.Lock {
 	case env.NoLock:
@@ -156,7 +156,7 @@ func (n *node) askRole(ctx context.Context) (string, error) {
 }
 
 // sentinelsMaster is what most of the sentinels that answer name.
-func (c *cell) sentinelsMaster(ctx context.Context) (*node, error) {
+func (c *system) sentinelsMaster(ctx context.Context) (*node, error) {
 	ctx, cancel := context.WithTimeout(ctx, askLimit)
 	defer cancel()
 	sentinels := c.lockGroup().of(sentinelKind)

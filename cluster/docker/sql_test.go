@@ -31,7 +31,7 @@ func needImage(t *testing.T, k nodeKind) {
 	}
 }
 
-// stage is a cell without workers, for a director alone.
+// stage is a system without workers, for a director alone.
 func stage(t *testing.T, topology env.Topology, director func(context.Context, *scene)) {
 	t.Helper()
 	p := needEngine(t)
@@ -40,10 +40,10 @@ func stage(t *testing.T, topology env.Topology, director func(context.Context, *
 	rec := &record{}
 	c, err := p.Cell(ctx, cluster.Options{Topology: topology, Emit: rec.emit, CallTimeout: 2 * time.Second})
 	if err != nil {
-		t.Fatal("cell:", err)
+		t.Fatal("system:", err)
 	}
 	err = c.Run(ctx, func(ctx context.Context) error {
-		director(ctx, &scene{t, c, rec, c.(*cell)})
+		director(ctx, &scene{t, c, rec, c.(*system)})
 		return nil
 	})
 	if err != nil {
@@ -93,7 +93,7 @@ func TestSQL(t *testing.T) {
 	})
 	stage(t, env.Topology{SQL: true}, func(ctx context.Context, s *scene) {
 		if rows, err := s.Env().SQL.Query(ctx, "SHOW TABLES"); len(rows) > 0 || err != nil {
-			t.Errorf("the next cell finds %v, %v", rows, err)
+			t.Errorf("the next run finds %v, %v", rows, err)
 		}
 	})
 }
@@ -200,7 +200,7 @@ func TestPasswordsAreTheRunsOwn(t *testing.T) {
 	needImage(t, sqlKind)
 	needImage(t, queueKind)
 	stage(t, env.Topology{SQL: true, Queue: true}, func(ctx context.Context, s *scene) {
-		for _, n := range s.cell.nodes() {
+		for _, n := range s.system.nodes() {
 			switch n.kind {
 			case sqlKind:
 				db := process.NewSQL(n.dial, "lockcheck", 5*time.Second, 1, (&net.Dialer{}).DialContext)

@@ -90,7 +90,7 @@ func numbered(prefix string, n int, k nodeKind) []nodeSpec {
 	return specs
 }
 
-// redisConf is a Redis as the articles run it: no persistence until a cell
+// redisConf is a Redis as the articles run it: no persistence until a run
 // asks for it. A replica that is to be synchronized need not wait for others.
 // The file of a synchronization is deleted: else a replica without
 // persistence would come back from a restart with what it once copied.

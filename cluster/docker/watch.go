@@ -17,7 +17,7 @@ const watchStep = 25 * time.Millisecond
 // as it happens. It asks the server itself: a sentinel announces a new master
 // up to a second after that has begun to take writes. A server that comes back
 // as what it was when it died has not been promoted.
-func (c *cell) watch(ctx context.Context, n *node) {
+func (c *system) watch(ctx context.Context, n *node) {
 	last := ""
 	for wait.Sleep(ctx, watchStep) == nil {
 		role, err := n.askRole(ctx)

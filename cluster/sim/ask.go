@@ -18,7 +18,7 @@ import (
 const lookTime = 50 * time.Millisecond
 
 // ask sends one command from outside, on a connection of its own.
-func (c *simulation) ask(ctx context.Context, to *vtime.Host, args ...string) (any, error) {
+func (c *system) ask(ctx context.Context, to *vtime.Machine, args ...string) (any, error) {
 	e := newEndpoint(c.net, c.director, lookTime, to)
 	l, err := e.dial(ctx, to)
 	if err != nil {
@@ -29,7 +29,7 @@ func (c *simulation) ask(ctx context.Context, to *vtime.Host, args ...string) (a
 }
 
 // ping answers nil if the server does, be it that it is loading.
-func (c *simulation) ping(ctx context.Context, to *vtime.Host) error {
+func (c *system) ping(ctx context.Context, to *vtime.Machine) error {
 	_, err := c.ask(ctx, to, "PING")
 	if reply := env.ServerError(""); errors.As(err, &reply) {
 		return nil

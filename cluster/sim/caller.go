@@ -9,7 +9,7 @@ import "time"
 type caller struct {
 	net  *vtime.Network
 	from *vtime.Process
-	to   *vtime.Host
+	to   *vtime.Machine
 	c    *vtime.Conn
 	up   bool
 	// since is when it came up, tried when it was last dialled.
@@ -19,7 +19,7 @@ type caller struct {
 // redial is how long a server waits between two attempts to connect.
 const redial = time.Second
 
-func newCaller(n *vtime.Network, from *vtime.Process, to *vtime.Host) *caller {
+func newCaller(n *vtime.Network, from *vtime.Process, to *vtime.Machine) *caller {
 	return &caller{net: n, from: from, to: to, tried: vtime.Never}
 }
 

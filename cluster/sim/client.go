@@ -20,7 +20,7 @@ type endpoint struct {
 	proc  *vtime.Process
 	limit time.Duration // of a dial and of a request
 	// locate says where a new connection goes.
-	locate func(context.Context) (*vtime.Host, error)
+	locate func(context.Context) (*vtime.Machine, error)
 
 	idle []*line // free connections, the last used last
 	open []*line // all connections, oldest first
@@ -32,7 +32,7 @@ var _ env.Redis = (*endpoint)(nil)
 type line struct {
 	e      *endpoint
 	c      *vtime.Conn
-	host   *vtime.Host
+	box    *vtime.Machine
 	broken bool
 	onLose func() // called when the connection is gone
 }
@@ -40,8 +40,8 @@ type line struct {
 var _ env.Redis = (*line)(nil)
 
 // newEndpoint makes an endpoint for one server.
-func newEndpoint(n *vtime.Network, proc *vtime.Process, limit time.Duration, to *vtime.Host) *endpoint {
-	locate := func(context.Context) (*vtime.Host, error) { return to, nil }
+func newEndpoint(n *vtime.Network, proc *vtime.Process, limit time.Duration, to *vtime.Machine) *endpoint {
+	locate := func(context.Context) (*vtime.Machine, error) { return to, nil }
 	return &endpoint{net: n, proc: proc, limit: limit, locate: locate}
 }
 
@@ -102,9 +102,9 @@ func (e *endpoint) take(ctx context.Context) (*line, error) {
 
 // dial opens a connection. That it takes too long means that nothing was
 // sent, so it counts as refused.
-func (e *endpoint) dial(ctx context.Context, to *vtime.Host) (*line, error) {
+func (e *endpoint) dial(ctx context.Context, to *vtime.Machine) (*line, error) {
 	s := e.net.Scheduler
-	l := &line{e: e, host: to}
+	l := &line{e: e, box: to}
 	if e.net.Still {
 		if l.c = e.net.Join(e.proc, to); l.c != nil {
 			l.c.End[0].OnBreak = l.lose
@@ -178,17 +178,17 @@ func (l *line) within(ctx context.Context, limit time.Duration, args []string) (
 	s.MustRun()
 	x := &vtime.Exchange{Args: args}
 	if s.Watcher != nil {
-		s.Watcher.Sends(x, l.host)
+		s.Watcher.Sends(x, l.box)
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	if l.broken {
-		return nil, fmt.Errorf("%s: the connection is gone: %w", l.host.Name, env.ErrRefused)
+		return nil, fmt.Errorf("%s: the connection is gone: %w", l.box.Name, env.ErrRefused)
 	}
 	x.Task = s.Waiter()
 	l.c.Request(x)
-	x.Task.Task.WaitingFor(l.host.Name, args)
+	x.Task.Task.WaitingFor(l.box.Name, args)
 	until := s.Now + limit
 	why := s.Wait(ctx, until)
 	if p := x.Task.Task.Program; x.Ended && x.Err == nil && p != nil && p.Loses(x.Task.Task, args, x.Reply) {
@@ -198,13 +198,13 @@ func (l *line) within(ctx context.Context, limit time.Duration, args []string) (
 	case x.Ended && x.Err == nil:
 		return l.understand(x.Reply)
 	case x.Ended:
-		return nil, fmt.Errorf("%s: %w", l.host.Name, x.Err)
+		return nil, fmt.Errorf("%s: %w", l.box.Name, x.Err)
 	case why == vtime.Cancelled:
 		l.drop()
 		return nil, ctx.Err()
 	}
 	l.drop()
-	return nil, fmt.Errorf("%s: %w", l.host.Name, env.ErrTimeout)
+	return nil, fmt.Errorf("%s: %w", l.box.Name, env.ErrTimeout)
 }
 
 // understand makes an error reply an error. After READONLY the connection is

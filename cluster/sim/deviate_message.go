@@ -6,7 +6,7 @@ import (
 )
 
 // delay lets a request come late, or never.
-func (s *Scene) delay(w *worker, x *vtime.Exchange, to *vtime.Host, d Deviation) {
+func (s *Scene) delay(w *worker, x *vtime.Exchange, to *vtime.Machine, d Deviation) {
 	what := command(x.Args)
 	if d.Kind == LateRequest {
 		x.Late = s.Lease + s.After

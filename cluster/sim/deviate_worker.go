@@ -34,7 +34,7 @@ func (s *Scene) interfere(w *worker, m move, d Deviation) {
 	case Crash:
 		s.crash(w, m, d)
 	case Clock:
-		s.skew(w, w.home, d, histories.WorkerName(w.number))
+		s.skew(w, w.host, d, histories.WorkerName(w.number))
 	case CutOff:
 		s.cutOff(w, m, d)
 	}
@@ -73,16 +73,16 @@ func (s *Scene) freezeEnd(w *worker, until int) time.Duration {
 
 // freeze stops the worker's process.
 func (s *Scene) freeze(w *worker, m move, d Deviation) {
-	p, until := w.home.proc, s.freezeEnd(w, int(d.Variant))
-	names := inject.Process(w.home.numbers()).Names()
+	p, until := w.host.proc, s.freezeEnd(w, int(d.Variant))
+	names := inject.Process(w.host.numbers()).Names()
 	f := histories.Fault{F: histories.Pause, Targets: names}
-	s.note(w, d, f, w.home.host.Name+" is stopped", "worker %d is frozen %s %s", w.number, m, freezes[d.Variant])
+	s.note(w, d, f, w.host.box.Name+" is stopped", "worker %d is frozen %s %s", w.number, m, freezes[d.Variant])
 	s.until(until)
 	p.Pause()
 	s.s.At(until, nil, func() {
 		if !p.Dead {
 			p.Resume()
-			s.undo(histories.Fault{F: histories.Resume, Targets: names}, w.home.host.Name+" goes on")
+			s.undo(histories.Fault{F: histories.Resume, Targets: names}, w.host.box.Name+" goes on")
 		}
 	})
 	s.s.GiveWay()
@@ -90,13 +90,13 @@ func (s *Scene) freeze(w *worker, m move, d Deviation) {
 
 // crash kills the worker's process and starts the next one.
 func (s *Scene) crash(w *worker, m move, d Deviation) {
-	h := w.home
+	h := w.host
 	names := inject.Process(h.numbers()).Names()
-	s.note(w, d, histories.Fault{F: histories.Kill, Targets: names}, h.host.Name+" has no process any more", "worker %d dies %s", w.number, m)
+	s.note(w, d, histories.Fault{F: histories.Kill, Targets: names}, h.box.Name+" has no process any more", "worker %d dies %s", w.number, m)
 	s.until(s.s.Now + rebirth)
 	s.net.Exit(h.proc, true)
 	s.s.After(rebirth, nil, func() {
-		s.undo(histories.Fault{F: histories.Start, Targets: names}, h.host.Name+" runs again")
+		s.undo(histories.Fault{F: histories.Start, Targets: names}, h.box.Name+" runs again")
 		s.launch(h)
 	})
 	s.s.GiveWay() // for good
@@ -110,12 +110,12 @@ func (s *Scene) cutOff(w *worker, m move, d Deviation) {
 	}
 	_, last := s.leaseEnds(w)
 	until := last + s.After
-	f := histories.Fault{F: histories.Partition, From: []string{w.home.host.Name}, To: names(servers)}
+	f := histories.Fault{F: histories.Partition, From: []string{w.host.box.Name}, To: names(servers)}
 	s.note(w, d, f, "no packet arrives", "worker %d is cut off from %s %s until its lease is over", w.number, strings.Join(names(servers), ", "), m)
 	s.until(until)
 	var links []path
 	for _, n := range servers {
-		links = append(links, path{w.home.host, n.host}, path{n.host, w.home.host})
+		links = append(links, path{w.host.box, n.box}, path{n.box, w.host.box})
 	}
 	if s.cuts == nil {
 		s.cuts = map[path]time.Duration{}

@@ -48,10 +48,10 @@ func (b backend) Skew(ctx context.Context, ts inject.Targets, jump time.Duration
 }
 
 // ahead reads a clock: a server's by TIME, a worker's on its machine.
-func (c *simulation) ahead(ctx context.Context, t target) time.Duration {
+func (c *system) ahead(ctx context.Context, t target) time.Duration {
 	if n, ok := t.(*node); ok {
 		asked := c.s.Now
-		reply, err := c.ask(ctx, n.host, "TIME")
+		reply, err := c.ask(ctx, n.box, "TIME")
 		parts, ok := reply.([]any)
 		if err != nil || !ok || len(parts) != 2 {
 			return 0
@@ -64,7 +64,7 @@ func (c *simulation) ahead(ctx context.Context, t target) time.Duration {
 }
 
 // skewedClocks counts the clocks that are wrong.
-func (c *simulation) skewedClocks() (n int) {
+func (c *system) skewedClocks() (n int) {
 	for _, h := range c.net.Hosts {
 		if h.Wall != (vtime.Wall{}) {
 			n++

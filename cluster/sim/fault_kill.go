@@ -44,14 +44,14 @@ func dead(targets []target) (dead []bool) {
 }
 
 // endHome kills the process of some workers. Its machine lives on.
-func (c *simulation) endHome(t target) {
+func (c *system) endHome(t target) {
 	if p := t.process(); !p.Dead {
 		c.net.Exit(p, true)
 	}
 }
 
 // gone looks whether a target has ended.
-func (c *simulation) gone(ctx context.Context, t target) string {
+func (c *system) gone(ctx context.Context, t target) string {
 	if _, isServer := t.(server); isServer {
 		if err := c.ping(ctx, t.machine()); err != nil {
 			return "does not answer PING (" + why(err) + ")"
@@ -73,7 +73,7 @@ func (b backend) Start(ctx context.Context, ts inject.Targets, empty bool) (stri
 				if !t.alive() {
 					t.boot(empty)
 				}
-			case *home:
+			case *host:
 				if t.proc.Dead {
 					b.launch(t)
 				}
@@ -105,7 +105,7 @@ func (b backend) HangUp(_ context.Context, servers, of inject.Targets) (string, 
 			if t.process().Dead {
 				continue
 			}
-			n := t.(clientDropper).dropClients(func(client *vtime.Host) bool {
+			n := t.(clientDropper).dropClients(func(client *vtime.Machine) bool {
 				return of == nil || slices.ContainsFunc(clients, func(t target) bool { return t.machine() == client })
 			})
 			if n > 0 {
@@ -119,5 +119,5 @@ func (b backend) HangUp(_ context.Context, servers, of inject.Targets) (string, 
 // clientDropper is a server that can close the connections of some clients, and
 // counts them.
 type clientDropper interface {
-	dropClients(of func(*vtime.Host) bool) int
+	dropClients(of func(*vtime.Machine) bool) int
 }

@@ -10,9 +10,9 @@ import (
 )
 
 // path is one direction between two machines.
-type path [2]*vtime.Host
+type path [2]*vtime.Machine
 
-func (c *simulation) paths(links []inject.Link) (paths []path) {
+func (c *system) paths(links []inject.Link) (paths []path) {
 	for _, l := range links {
 		paths = append(paths, path{c.one(l.From).machine(), c.one(l.To).machine()})
 	}
@@ -80,7 +80,7 @@ func (b backend) HealAll(ctx context.Context) (string, error) {
 
 // healAll opens links, sets clocks right, lets what is periodic go on and forgets
 // about steps. What was killed or paused stays so.
-func (c *simulation) healAll() {
+func (c *system) healAll() {
 	for _, p := range c.hurtPaths() {
 		c.net.Mend(c.net.Link(p[0], p[1]))
 	}
@@ -94,13 +94,13 @@ func (c *simulation) healAll() {
 }
 
 // hurtPaths are those that are cut or lose packets.
-func (c *simulation) hurtPaths() (hurt []path) {
-	c.net.Hurt(func(from, to *vtime.Host) { hurt = append(hurt, path{from, to}) })
+func (c *system) hurtPaths() (hurt []path) {
+	c.net.Hurt(func(from, to *vtime.Machine) { hurt = append(hurt, path{from, to}) })
 	return hurt
 }
 
 // carry looks whether a packet gets through on each of some paths.
-func (c *simulation) carry(ctx context.Context, paths []path) string {
+func (c *system) carry(ctx context.Context, paths []path) string {
 	if sent, arrived := c.reach(ctx, paths, 1); arrived == sent {
 		return fmt.Sprintf("%d links carry packets again", sent)
 	}
@@ -108,7 +108,7 @@ func (c *simulation) carry(ctx context.Context, paths []path) string {
 }
 
 // reach sends packets over each of some paths and counts those that arrive.
-func (c *simulation) reach(ctx context.Context, paths []path, each int) (sent, arrived int) {
+func (c *system) reach(ctx context.Context, paths []path, each int) (sent, arrived int) {
 	for _, p := range paths {
 		for range each {
 			sent++

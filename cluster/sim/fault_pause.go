@@ -20,7 +20,7 @@ func (b backend) Pause(ctx context.Context, ts inject.Targets) (string, error) {
 }
 
 // paused looks whether a target stands still.
-func (c *simulation) paused(ctx context.Context, t target) string {
+func (c *system) paused(ctx context.Context, t target) string {
 	if p := t.process(); !p.Paused || p.Dead {
 		return ""
 	}
@@ -86,7 +86,7 @@ func (b backend) ResumePart(_ context.Context, workers []int, part string) (stri
 	}), nil
 }
 
-func (c *simulation) setParts(workers []int, part string, still bool) {
+func (c *system) setParts(workers []int, part string, still bool) {
 	for _, n := range workers {
 		w := c.workers[n]
 		if part == histories.StepRenewal {
@@ -94,21 +94,21 @@ func (c *simulation) setParts(workers []int, part string, still bool) {
 		} else {
 			w.program.WorkPaused = still
 		}
-		w.home.proc.Release()
+		w.host.proc.Release()
 	}
 }
 
-func (c *simulation) eachProgram(workers []int, say func(*vtime.Program) string) string {
+func (c *system) eachProgram(workers []int, say func(*vtime.Program) string) string {
 	var targets []target
 	for _, n := range workers {
-		targets = append(targets, worksAt{c.workers[n].home, c.workers[n].name})
+		targets = append(targets, worksAt{c.workers[n].host, c.workers[n].name})
 	}
 	return each(targets, func(i int, _ target) string { return say(c.workers[workers[i]].program) })
 }
 
-// worksAt is one worker of a home.
+// worksAt is one worker of a host.
 type worksAt struct {
-	*home
+	*host
 	name string
 }
 

@@ -38,16 +38,16 @@ func (b backend) SwitchOver(ctx context.Context, master inject.Target) (string, 
 	if now == nil {
 		return "", nil
 	}
-	if reply, err := b.ask(ctx, now.host, "ROLE"); err != nil || reply.([]any)[0] != "master" {
+	if reply, err := b.ask(ctx, now.box, "ROLE"); err != nil || reply.([]any)[0] != "master" {
 		return "", nil
 	}
 	return now.name + " is master now", nil
 }
 
 // askFailover asks a Sentinel, or a replica of a Redis Cluster, for a failover.
-func (c *simulation) askFailover(ctx context.Context, master target) error {
+func (c *system) askFailover(ctx context.Context, master target) error {
 	for _, x := range c.site.sentinels {
-		_, err := c.ask(ctx, x.host, "SENTINEL", "FAILOVER", "lockcheck")
+		_, err := c.ask(ctx, x.box, "SENTINEL", "FAILOVER", "lockcheck")
 		if reply := env.ServerError(""); err == nil || errors.As(err, &reply) {
 			return err
 		}
@@ -56,7 +56,7 @@ func (c *simulation) askFailover(ctx context.Context, master target) error {
 		if n.member == nil || n.master == nil || target(n.master) != master {
 			continue
 		}
-		_, err := c.ask(ctx, n.host, "CLUSTER", "FAILOVER")
+		_, err := c.ask(ctx, n.box, "CLUSTER", "FAILOVER")
 		return err
 	}
 	return fmt.Errorf("%w: this topology has nobody to fail over to", cluster.ErrUnavailable)

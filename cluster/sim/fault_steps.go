@@ -40,12 +40,12 @@ func (b backend) Ambush(ctx context.Context, laid inject.Ambush) (inject.Caught,
 	if a.hit == nil {
 		return inject.Caught{}, nil
 	}
-	return inject.Caught{Process: inject.Process(a.hit.home.numbers()), At: a.at, Proof: b.aftermath(ctx, a)}, nil
+	return inject.Caught{Process: inject.Process(a.hit.host.numbers()), At: a.at, Proof: b.aftermath(ctx, a)}, nil
 }
 
 // aftermath looks whether the worker that ran into it is as it should be.
-func (c *simulation) aftermath(ctx context.Context, a *ambush) string {
-	h := a.hit.home
+func (c *system) aftermath(ctx context.Context, a *ambush) string {
+	h := a.hit.host
 	switch a.F {
 	case histories.Crash:
 		return each([]target{h}, func(_ int, t target) string { return c.gone(ctx, t) })
@@ -86,10 +86,10 @@ func (w *worker) struck(ctx context.Context, a *ambush) error {
 		c.wakeReady()
 		return c.s.Sleep(ctx, a.Delay)
 	case histories.Crash:
-		c.net.Exit(w.home.proc, true)
-		c.record(inject.Crashed(c.Now(), inject.Process(w.home.numbers()), a.Step))
+		c.net.Exit(w.host.proc, true)
+		c.record(inject.Crashed(c.Now(), inject.Process(w.host.numbers()), a.Step))
 	case histories.Pause:
-		w.home.proc.Pause()
+		w.host.proc.Pause()
 	}
 	c.wakeReady()
 	c.s.GiveWay() // forever, or until the process is resumed

@@ -20,25 +20,25 @@ type guide struct {
 }
 
 // followed makes an endpoint that follows the master.
-func (c *simulation) followed(p *vtime.Process) *endpoint {
+func (c *system) followed(p *vtime.Process) *endpoint {
 	e := c.endpoint(p, nil)
 	g := c.guide(p)
-	e.locate = func(ctx context.Context) (*vtime.Host, error) { return g.master(ctx, e.left) }
+	e.locate = func(ctx context.Context) (*vtime.Machine, error) { return g.master(ctx, e.left) }
 	return e
 }
 
 // replicaOf makes an endpoint for the i-th replica.
-func (c *simulation) replica(p *vtime.Process, i int) *endpoint {
+func (c *system) replica(p *vtime.Process, i int) *endpoint {
 	e := c.endpoint(p, nil)
 	g := c.guide(p)
-	e.locate = func(ctx context.Context) (*vtime.Host, error) { return g.replica(ctx, i) }
+	e.locate = func(ctx context.Context) (*vtime.Machine, error) { return g.replica(ctx, i) }
 	return e
 }
 
-func (c *simulation) guide(p *vtime.Process) *guide {
+func (c *system) guide(p *vtime.Process) *guide {
 	g := &guide{net: c.net, nodes: c.site.byName}
 	for _, x := range c.site.sentinels {
-		g.sentinels = append(g.sentinels, newEndpoint(c.net, p, c.o.CallTimeout/3, x.host))
+		g.sentinels = append(g.sentinels, newEndpoint(c.net, p, c.o.CallTimeout/3, x.box))
 	}
 	c.net.Rand.Shuffle(len(g.sentinels), func(i, j int) {
 		g.sentinels[i], g.sentinels[j] = g.sentinels[j], g.sentinels[i]
@@ -48,15 +48,15 @@ func (c *simulation) guide(p *vtime.Process) *guide {
 
 // master asks which server is master; switched is called when the Sentinel says that
 // it changed.
-func (g *guide) master(ctx context.Context, switched func(master string)) (*vtime.Host, error) {
+func (g *guide) master(ctx context.Context, switched func(master string)) (*vtime.Machine, error) {
 	reply, err := g.ask(ctx, switched, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "lockcheck")
 	if err != nil {
 		return nil, err
 	}
-	return g.nodes[reply[0].(string)].host, nil
+	return g.nodes[reply[0].(string)].box, nil
 }
 
-func (g *guide) replica(ctx context.Context, i int) (*vtime.Host, error) {
+func (g *guide) replica(ctx context.Context, i int) (*vtime.Machine, error) {
 	reply, err := g.ask(ctx, nil, "SENTINEL", "REPLICAS", "lockcheck")
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (g *guide) replica(ctx context.Context, i int) (*vtime.Host, error) {
 	if len(reply) == 0 {
 		return nil, fmt.Errorf("no replica is well: %w", env.ErrRefused)
 	}
-	return g.nodes[reply[i%len(reply)].(string)].host, nil
+	return g.nodes[reply[i%len(reply)].(string)].box, nil
 }
 
 // ask asks one Sentinel after the other until one answers.
@@ -92,7 +92,7 @@ func (g *guide) ask(ctx context.Context, switched func(string), args ...string) 
 // left closes the connections to every server but the new master.
 func (e *endpoint) left(master string) {
 	for _, l := range slices.Clone(e.open) {
-		if l.host.Name != master && !l.broken {
+		if l.box.Name != master && !l.broken {
 			waiting := l.c.Pending
 			l.drop()
 			for _, x := range waiting {

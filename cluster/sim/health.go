@@ -11,7 +11,7 @@ import (
 
 // wrong says what is not in order: nil if every server answers and
 // replication stands.
-func (c *simulation) wrong(ctx context.Context) error {
+func (c *system) wrong(ctx context.Context) error {
 	var errs []error
 	for _, s := range c.site.servers {
 		if err := c.ping(ctx, s.machine()); err != nil {
@@ -29,7 +29,7 @@ func (c *simulation) wrong(ctx context.Context) error {
 
 // wrongCluster: all members must agree about the masters and serve, and all
 // others must follow them.
-func (c *simulation) wrongCluster(ctx context.Context) error {
+func (c *system) wrongCluster(ctx context.Context) error {
 	masters := c.clusterMasters()
 	for _, n := range c.site.redis {
 		m := n.member
@@ -57,10 +57,10 @@ func (c *simulation) wrongCluster(ctx context.Context) error {
 
 // wrongSentinels: all Sentinels must name one master, and all other servers
 // must follow it.
-func (c *simulation) wrongSentinels(ctx context.Context) error {
+func (c *system) wrongSentinels(ctx context.Context) error {
 	var master string
 	for i, x := range c.site.sentinels {
-		reply, err := c.ask(ctx, x.host, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "lockcheck")
+		reply, err := c.ask(ctx, x.box, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", "lockcheck")
 		if err != nil {
 			return fmt.Errorf("%s: %w", x.name, err)
 		}
@@ -86,8 +86,8 @@ func (c *simulation) wrongSentinels(ctx context.Context) error {
 
 // wrongRole: a server must follow master, or if that is empty be one itself
 // with so many replicas.
-func (c *simulation) wrongRole(ctx context.Context, n *node, master string, replicas int) error {
-	reply, err := c.ask(ctx, n.host, "ROLE")
+func (c *system) wrongRole(ctx context.Context, n *node, master string, replicas int) error {
+	reply, err := c.ask(ctx, n.box, "ROLE")
 	if err != nil {
 		return fmt.Errorf("%s: %w", n.name, err)
 	}

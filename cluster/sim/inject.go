@@ -13,11 +13,11 @@ import (
 	"github.com/lockcheck/lockcheck/histories"
 )
 
-// backend is the simulation as package inject sees it: what can be asked and what
+// backend is the system as package inject sees it: what can be asked and what
 // can be done to it. Its methods are in the files fault_*.go and roles.go, each
 // with how one sees that it was done. The look only looks: it would find nothing
 // had nothing been done.
-type backend struct{ *simulation }
+type backend struct{ *system }
 
 var _ interface {
 	inject.View
@@ -34,13 +34,13 @@ var _ interface {
 } = backend{}
 
 // Inject does a fault and looks whether it took effect.
-func (c *simulation) Inject(ctx context.Context, f histories.Fault) (cluster.Effect, error) {
+func (c *system) Inject(ctx context.Context, f histories.Fault) (cluster.Effect, error) {
 	c.s.MustRun()
 	return c.injector.Inject(ctx, f)
 }
 
 // act does harm, unless the cluster was told to be inert.
-func (c *simulation) act(harm func()) {
+func (c *system) act(harm func()) {
 	if !c.config.Inert {
 		harm()
 	}
@@ -48,7 +48,7 @@ func (c *simulation) act(harm func()) {
 
 // target is a machine with a server, a Sentinel, or workers.
 type target interface {
-	machine() *vtime.Host
+	machine() *vtime.Machine
 	process() *vtime.Process
 	label() string // of workers, the name of their machine
 }
@@ -66,24 +66,24 @@ var (
 	_ server = (*sentinel)(nil)
 	_ server = (*broker)(nil)
 	_ server = (*sqlServer)(nil)
-	_ target = (*home)(nil)
+	_ target = (*host)(nil)
 )
 
-func (h *home) machine() *vtime.Host    { return h.host }
-func (h *home) process() *vtime.Process { return h.proc }
-func (h *home) label() string           { return h.host.Name }
+func (h *host) machine() *vtime.Machine { return h.box }
+func (h *host) process() *vtime.Process { return h.proc }
+func (h *host) label() string           { return h.box.Name }
 
 // find finds targets by their names.
-func (c *simulation) find(ts inject.Targets) (found []target) {
+func (c *system) find(ts inject.Targets) (found []target) {
 	for _, t := range ts {
 		found = append(found, c.one(t))
 	}
 	return found
 }
 
-func (c *simulation) one(t inject.Target) target {
+func (c *system) one(t inject.Target) target {
 	if t.Workers != nil {
-		return c.workers[t.Workers[0]].home
+		return c.workers[t.Workers[0]].host
 	}
 	i := slices.IndexFunc(c.site.servers, func(s server) bool { return s.label() == t.Name })
 	return c.site.servers[i]
@@ -104,7 +104,7 @@ func each(targets []target, say func(i int, t target) string) string {
 }
 
 // Heal undoes every fault. Killed workers stay dead.
-func (c *simulation) Heal(context.Context) error {
+func (c *system) Heal(context.Context) error {
 	c.s.MustRun()
 	c.healAll()
 	for _, s := range c.site.servers {
@@ -113,14 +113,14 @@ func (c *simulation) Heal(context.Context) error {
 			s.boot(false)
 		}
 	}
-	for _, h := range c.homes {
+	for _, h := range c.hosts {
 		h.proc.Resume()
 	}
 	return nil
 }
 
 // Healthy waits until every server answers and replication is in order.
-func (c *simulation) Healthy(ctx context.Context, limit time.Duration) error {
+func (c *system) Healthy(ctx context.Context, limit time.Duration) error {
 	until := c.s.Now + limit
 	for {
 		wrong := c.wrong(ctx)

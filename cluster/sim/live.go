@@ -36,7 +36,7 @@ type LiveConfig struct {
 // Clients are on two machines, in turn, worker-0 and worker-1, so that a fault can
 // cut one half of them off.
 type Live struct {
-	c       *simulation
+	c       *system
 	clients int // so far
 }
 
@@ -48,9 +48,9 @@ func NewLive(cfg LiveConfig) (*Live, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, h := range c.homes {
-		h.proc = &vtime.Process{Scheduler: c.s, Host: h.host, Name: h.host.Name}
-		h.host.Process = h.proc
+	for _, h := range c.hosts {
+		h.proc = &vtime.Process{Scheduler: c.s, Host: h.box, Name: h.box.Name}
+		h.box.Process = h.proc
 	}
 	if cfg.Emit != nil {
 		c.hears = c.watchGrants()
@@ -137,11 +137,11 @@ func (l *Live) socket(name string, conn net.Conn, names naming) (*socket, server
 // nextHome is the process of the next client. It is called as an event.
 func (l *Live) nextHome() *vtime.Process {
 	l.clients++
-	return l.c.homes[(l.clients-1)%len(l.c.homes)].proc
+	return l.c.hosts[(l.clients-1)%len(l.c.hosts)].proc
 }
 
 // serverNamed finds a server.
-func (c *simulation) serverNamed(name string) server {
+func (c *system) serverNamed(name string) server {
 	for _, s := range c.site.servers {
 		if s.label() == name {
 			return s
@@ -151,7 +151,7 @@ func (c *simulation) serverNamed(name string) server {
 }
 
 // watchGrants answers a listener that records the keys that clients take.
-func (c *simulation) watchGrants() func(x *wire, args []string, reply any) {
+func (c *system) watchGrants() func(x *wire, args []string, reply any) {
 	op := int64(0)
 	return func(x *wire, args []string, reply any) {
 		key, took := taken(args, reply)
@@ -159,7 +159,7 @@ func (c *simulation) watchGrants() func(x *wire, args []string, reply any) {
 			return
 		}
 		op++
-		at := slices.IndexFunc(c.homes, func(h *home) bool { return h.host == x.conn.End[0].Host })
+		at := slices.IndexFunc(c.hosts, func(h *host) bool { return h.box == x.conn.End[0].Host })
 		e := histories.Event{Op: op, Process: histories.Process(at), F: histories.Acquire, Key: key, Type: histories.Invoke}
 		c.emit(e)
 		e.Type = histories.OK

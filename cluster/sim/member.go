@@ -75,7 +75,7 @@ func (m *member) started(everyone []*node) {
 	}
 	for _, o := range everyone {
 		if o != m.n {
-			m.peers = append(m.peers, &peer{node: o, link: newCaller(m.n.net, m.n.proc, o.host), pinged: vtime.Never,
+			m.peers = append(m.peers, &peer{node: o, link: newCaller(m.n.net, m.n.proc, o.box), pinged: vtime.Never,
 				pong: now - m.n.net.Phase(m.timeout/2), reports: map[*node]time.Duration{}})
 		}
 	}

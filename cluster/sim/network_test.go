@@ -58,7 +58,7 @@ func TestServersDialAgainNotMoreThanOnceASecond(t *testing.T) {
 	r.direct(func(ctx context.Context) {
 		to := r.site.redis[1]
 		to.kill("process")
-		l := newCaller(r.net, r.simulation.director, to.host)
+		l := newCaller(r.net, r.system.director, to.box)
 		tries := map[time.Duration]bool{}
 		for range 25 {
 			l.ensure()

@@ -79,7 +79,7 @@ func (n *node) kill(mode string) {
 	n.keys, n.subs, n.repl = nil, nil, replication{}
 }
 
-func (n *node) wall() time.Time { return n.s.Epoch().Add(n.s.Now + n.host.Wall.Ahead(n.s.Now)) }
+func (n *node) wall() time.Time { return n.s.Epoch().Add(n.s.Now + n.box.Wall.Ahead(n.s.Now)) }
 
 func (n *node) mode() redis.Mode {
 	switch {
@@ -130,7 +130,7 @@ func (n *node) deliver(m redis.Message) (receivers int64) {
 // dropClients closes the connections of clients, as a change of role by
 // Sentinel or CLIENT KILL does, and counts them. Those of Sentinels and
 // replicas stay.
-func (n *node) dropClients(of func(*vtime.Host) bool) (count int) {
+func (n *node) dropClients(of func(*vtime.Machine) bool) (count int) {
 	for _, c := range slices.Clone(n.proc.Conns) {
 		if c.End[1].Process == n.proc && c.Session.Client && of(c.End[0].Host) {
 			n.Hangup(c.Session)
@@ -142,7 +142,7 @@ func (n *node) dropClients(of func(*vtime.Host) bool) (count int) {
 }
 
 // anybody is every client.
-func anybody(*vtime.Host) bool { return true }
+func anybody(*vtime.Machine) bool { return true }
 
 // evict throws count keys away, as memory pressure does, and names them.
 func (n *node) evict(count int) []string {

@@ -17,7 +17,7 @@ import (
 // gates to the simulated servers. Pauses and crashes hit its process group. Its
 // clocks are the machine's.
 type outside struct {
-	c     *simulation
+	c     *system
 	w     *worker
 	child *child.Child
 }
@@ -29,8 +29,8 @@ var _ protocol.Child = (*outside)(nil)
 const longestAnswer = 10 * time.Minute
 
 // startOutside starts the program of a worker and greets it.
-func (c *simulation) startOutside(w *worker) (*outside, error) {
-	h := w.home
+func (c *system) startOutside(w *worker) (*outside, error) {
+	h := w.host
 	if err := c.openGates(h); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (o *outside) stop(ctx context.Context, step protocol.Step) {
 
 // task runs f as the worker's, in the simulation, unless its process has ended.
 func (o *outside) task(name string, f func()) {
-	s, proc, program := o.c.s, o.w.home.proc, o.w.program
+	s, proc, program := o.c.s, o.w.host.proc, o.w.program
 	s.Pacer.Do(func() {
 		if !proc.Dead {
 			t := s.Spawn(proc, o.w.name+" ("+name+")", f)
@@ -143,8 +143,8 @@ func (o *outside) mind(err error) {
 	}
 }
 
-// openGates opens a port for each server that a home's programs talk to, once.
-func (c *simulation) openGates(h *home) error {
+// openGates opens a port for each server that a host's programs talk to, once.
+func (c *system) openGates(h *host) error {
 	if h.gates != nil {
 		return nil
 	}
@@ -163,8 +163,8 @@ func (c *simulation) openGates(h *home) error {
 	return nil
 }
 
-// admitAt takes what a home's programs dial at a port.
-func (c *simulation) admitAt(l net.Listener, h *home, to *vtime.Host) {
+// admitAt takes what a host's programs dial at a port.
+func (c *system) admitAt(l net.Listener, h *host, to *vtime.Machine) {
 	for {
 		conn, err := l.Accept()
 		if err != nil {
@@ -175,13 +175,13 @@ func (c *simulation) admitAt(l net.Listener, h *home, to *vtime.Host) {
 	}
 }
 
-// gate is the address of a server for a home's programs.
-func (h *home) gate(server string) (ip, port string) {
+// gate is the address of a server for a host's programs.
+func (h *host) gate(server string) (ip, port string) {
 	ip, port, _ = net.SplitHostPort(h.gates[server].Addr().String())
 	return ip, port
 }
 
-func (h *home) closeGates() error {
+func (h *host) closeGates() error {
 	var errs []error
 	for _, l := range h.gates {
 		errs = append(errs, l.Close())
@@ -190,8 +190,8 @@ func (h *home) closeGates() error {
 }
 
 // endOutside ends what a run in real time has outside of the simulation.
-func (c *simulation) endOutside() {
-	for _, h := range c.homes {
+func (c *system) endOutside() {
+	for _, h := range c.hosts {
 		_ = h.closeGates() // they are open, or were never opened
 	}
 	c.sockets.close()

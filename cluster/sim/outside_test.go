@@ -42,7 +42,7 @@ func inReal(t *testing.T, program string, work func(ctx context.Context, e *env.
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, finding := range c.(*simulation).Findings() {
+	for _, finding := range c.(*system).Findings() {
 		t.Error(finding)
 	}
 }

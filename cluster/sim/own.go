@@ -14,7 +14,7 @@ import (
 // is held in virtual time (package preload), at the other end of the protocol.
 // It computes in no time; between two of its blocking calls it is one event.
 type own struct {
-	c       *simulation
+	c       *system
 	w       *worker
 	proc    *vtime.Process
 	program *preload.Process
@@ -47,8 +47,8 @@ const holdLimit = 10 * time.Second
 const firstPID = 5_000_000
 
 // startOwn starts the program of a worker. It stands still until it is greeted.
-func (c *simulation) startOwn(w *worker) (*own, error) {
-	h := w.home
+func (c *system) startOwn(w *worker) (*own, error) {
+	h := w.host
 	hello := c.o.Own.Hello
 	hello.Worker, hello.Life = w.number, h.starts-1
 	seeds := c.stream(streamOwn, uint64(w.number)<<32|uint64(h.starts))
@@ -57,7 +57,7 @@ func (c *simulation) startOwn(w *worker) (*own, error) {
 	o := &own{c: c, w: w, proc: h.proc, session: protocol.NewSession(hello, ownLimits), wires: map[int]*wire{}}
 	var err error
 	o.program, err = preload.Start(c.library, preload.Options{
-		Command: c.o.Own.Command, Clock: o.clock(), Seed: seeds.Uint64(), Hostname: h.host.Name, PID: firstPID + w.number,
+		Command: c.o.Own.Command, Clock: o.clock(), Seed: seeds.Uint64(), Hostname: h.box.Name, PID: firstPID + w.number,
 		Local: [4]byte{10, 8, 1, byte(w.number)}, Limit: holdLimit,
 	})
 	if err != nil {
@@ -70,7 +70,7 @@ func (c *simulation) startOwn(w *worker) (*own, error) {
 }
 
 func (o *own) clock() preload.Clock {
-	return preload.Clock{Mono: boot + o.c.s.Now, Wall: o.w.home.host.Wall.At(o.c.s.Now)}
+	return preload.Clock{Mono: boot + o.c.s.Now, Wall: o.w.host.box.Wall.At(o.c.s.Now)}
 }
 
 // wake lets the program go on at this instant, after what is to happen before.
@@ -250,18 +250,18 @@ func (o *own) kill() {
 const mostFindings = 20
 
 // found keeps what is wrong with a program, each kind of each worker once.
-func (c *simulation) found(w *worker, f protocol.Finding) {
+func (c *system) found(w *worker, f protocol.Finding) {
 	if len(c.findings) < mostFindings {
 		c.findings = append(c.findings, fmt.Errorf("%s, at %v: the program %s", w.name, f.At.Round(time.Millisecond), f))
 	}
 }
 
 // Findings are what was wrong with the user's own programs.
-func (c *simulation) Findings() []error { return c.findings }
+func (c *system) Findings() []error { return c.findings }
 
 // endOwn ends every program, whatever happened to the run.
-func (c *simulation) endOwn() {
-	for _, h := range c.homes {
+func (c *system) endOwn() {
+	for _, h := range c.hosts {
 		for _, g := range h.proc.Guests {
 			g.Die()
 		}

@@ -63,7 +63,7 @@ func withOwn(t *testing.T, top env.Kind, program string, act func(ctx context.Co
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, finding := range c.(*simulation).Findings() {
+	for _, finding := range c.(*system).Findings() {
 		t.Error(finding)
 	}
 	return got

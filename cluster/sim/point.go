@@ -49,7 +49,7 @@ func (s *Scene) Done() []Done { return s.done }
 
 // LookedAtWall reports whether a worker has looked at its wall clock.
 func (s *Scene) LookedAtWall() bool {
-	return slices.ContainsFunc(s.homes, func(h *home) bool { return h.host.Looked })
+	return slices.ContainsFunc(s.hosts, func(h *host) bool { return h.box.Looked })
 }
 
 // Points is how many points there were.
@@ -125,7 +125,7 @@ func (s *Scene) reaches(w *worker, name string) {
 
 // Sends is two points: a worker is about to send a request, and the request is on
 // its way.
-func (s *Scene) Sends(x *vtime.Exchange, to *vtime.Host) {
+func (s *Scene) Sends(x *vtime.Exchange, to *vtime.Machine) {
 	w := s.ofTask(s.s.Current)
 	if w == nil {
 		return
@@ -204,9 +204,9 @@ const goesOn = "goes on"
 
 // move is a step of a worker.
 type move struct {
-	what string      // goesOn, "sends", or the name of a step
-	args []string    // of a request
-	to   *vtime.Host // where it goes
+	what string         // goesOn, "sends", or the name of a step
+	args []string       // of a request
+	to   *vtime.Machine // where it goes
 }
 
 // step is a point of a worker, at which it can be stopped.
@@ -238,7 +238,7 @@ func (s *Scene) offerStep(w *worker, m move) {
 		return
 	}
 	for i, n := range s.site.redis {
-		if n.host == m.to {
+		if n.box == m.to {
 			s.offer(CutOff, i)
 			if len(s.site.redis) > 1 && s.master == nil {
 				s.offer(CutOff, fromAll)

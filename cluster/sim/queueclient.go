@@ -19,8 +19,8 @@ type queueClient struct {
 
 var _ env.Queue = (*queueClient)(nil)
 
-func (c *simulation) queueClient(p *vtime.Process) *queueClient {
-	return &queueClient{publish: c.endpoint(p, c.site.queue.host), consume: c.endpoint(p, c.site.queue.host)}
+func (c *system) queueClient(p *vtime.Process) *queueClient {
+	return &queueClient{publish: c.endpoint(p, c.site.queue.box), consume: c.endpoint(p, c.site.queue.box)}
 }
 
 // Publish returns when the broker has confirmed.
@@ -46,7 +46,7 @@ func (q *queueClient) Consume(ctx context.Context, limit time.Duration) (string,
 	}
 	ack := func(ctx context.Context) error {
 		if l.broken {
-			return fmt.Errorf("%s: the delivery's connection is gone: %w", l.host.Name, env.ErrReset)
+			return fmt.Errorf("%s: the delivery's connection is gone: %w", l.box.Name, env.ErrReset)
 		}
 		_, err := l.do(ctx, []string{"ACK", message[0].(string)})
 		return err

@@ -123,7 +123,7 @@ func (n *node) lostLink() {
 func (n *node) connect() {
 	master := n.master
 	n.repl.heard, n.repl.synced = n.s.Now, false
-	n.repl.link = n.net.Dial(n.proc, master.host, func(c *vtime.Conn, err error) {
+	n.repl.link = n.net.Dial(n.proc, master.box, func(c *vtime.Conn, err error) {
 		if n.repl.link != c && err == nil {
 			c.Close(0)
 			return

@@ -13,7 +13,7 @@ import (
 
 // rig is a cluster for a test, and what it recorded.
 type rig struct {
-	*simulation
+	*system
 	t      testing.TB
 	events []histories.Event
 	lines  strings.Builder
@@ -35,7 +35,7 @@ func newRig(t testing.TB, config Config, o cluster.Options) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.simulation = c.(*simulation)
+	r.system = c.(*system)
 	return r
 }
 
@@ -76,7 +76,7 @@ func (r *rig) must(ctx context.Context, to env.Redis, args ...any) any {
 
 // at is a connection of the director's to one server.
 func (r *rig) at(name string) env.Redis {
-	return r.endpoint(r.simulation.director, r.site.byName[name].host)
+	return r.endpoint(r.system.director, r.site.byName[name].box)
 }
 
 func (r *rig) start(ctx context.Context) {

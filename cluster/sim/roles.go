@@ -48,7 +48,7 @@ func (b backend) ServerOf(_ context.Context, key string) (string, error) {
 
 // Processes implements inject.View.
 func (b backend) Processes() (all [][]int) {
-	for _, h := range b.homes {
+	for _, h := range b.hosts {
 		all = append(all, h.numbers())
 	}
 	return all
@@ -63,7 +63,7 @@ func names(nodes []*node) (names []string) {
 
 // masters are the servers that take writes now, in the eyes of the majority
 // of those who decide it. Of independent servers the first stands for all.
-func (c *simulation) masters() []*node {
+func (c *system) masters() []*node {
 	switch {
 	case len(c.site.redis) == 0:
 		return nil
@@ -84,6 +84,6 @@ func (c *simulation) masters() []*node {
 	return []*node{best}
 }
 
-func (c *simulation) replicated() bool {
+func (c *system) replicated() bool {
 	return c.o.Topology.Lock.Replicated()
 }

@@ -15,7 +15,7 @@ import (
 // The simulation runs in a goroutine of its own, because a coroutine that
 // never gives way cannot be stopped: then Run returns without it, with an
 // error that names the culprit, and the goroutine is lost.
-func (c *simulation) Run(ctx context.Context, director func(context.Context) error) error {
+func (c *system) Run(ctx context.Context, director func(context.Context) error) error {
 	if c.ran {
 		return errors.New("a simulated cluster runs only once")
 	}
@@ -31,7 +31,7 @@ func (c *simulation) Run(ctx context.Context, director func(context.Context) err
 }
 
 // play runs the scheduler until the director has returned.
-func (c *simulation) play(ctx context.Context, director func(context.Context) error) (err error) {
+func (c *system) play(ctx context.Context, director func(context.Context) error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("simulation: panic: %v\n%s", p, debug.Stack())
@@ -48,7 +48,7 @@ func (c *simulation) play(ctx context.Context, director func(context.Context) er
 
 // guard waits for the end, or until nothing has moved for too long in real
 // time.
-func (c *simulation) guard(ended <-chan error) error {
+func (c *system) guard(ended <-chan error) error {
 	step := c.config.Guard / 4
 	tick := time.NewTicker(step)
 	defer tick.Stop()
@@ -69,7 +69,7 @@ func (c *simulation) guard(ended <-chan error) error {
 }
 
 // hangs names what runs without giving way.
-func (c *simulation) hangs() error {
+func (c *system) hangs() error {
 	t := c.s.Running.Load()
 	if t == nil {
 		return fmt.Errorf("%w: a server computes for %v of real time (an endless script?)", vtime.ErrNoProgress, c.config.Guard)

@@ -19,7 +19,7 @@ import (
 // A replicated lock service has no Sentinels: clients are told of a new master
 // at once. A Redis Cluster is played as the one shard that has the key.
 type Scene struct {
-	*simulation
+	*system
 	SceneSpec
 
 	points   int      // so far
@@ -106,7 +106,7 @@ func (s *Scene) Settle(ctx context.Context, limit time.Duration) bool {
 
 func (s *Scene) allRest() bool {
 	for _, w := range s.workers {
-		if w.resting == nil && !(w.ended() && w.home.starts > 0 && !w.home.proc.Dead) {
+		if w.resting == nil && !(w.ended() && w.host.starts > 0 && !w.host.proc.Dead) {
 			return false
 		}
 	}
@@ -141,7 +141,7 @@ func (s *Scene) Mend() {
 // Dismiss ends the workers' processes: what they have taken from a queue and not
 // confirmed goes back.
 func (s *Scene) Dismiss() {
-	for _, h := range s.homes {
+	for _, h := range s.hosts {
 		s.net.Exit(h.proc, true)
 	}
 }
@@ -181,7 +181,7 @@ func (s *Scene) replicate() {
 	}
 	m := &s.master.repl
 	for _, n := range s.site.redis[1:] {
-		c := s.net.Join(n.proc, s.master.host)
+		c := s.net.Join(n.proc, s.master.box)
 		c.End[0].OnBreak = func() { n.masterGone(c) }
 		n.repl.link, n.repl.synced, n.repl.id = c, true, m.id
 		m.replicas = append(m.replicas, &replica{session: c.Session, node: n})
@@ -192,7 +192,7 @@ func (s *Scene) replicate() {
 func (s *Scene) group(p *vtime.Process) (master, replicas []env.Redis) {
 	follow := func(of func() *node) env.Redis {
 		e := s.endpoint(p, nil)
-		e.locate = func(context.Context) (*vtime.Host, error) { return of().host, nil }
+		e.locate = func(context.Context) (*vtime.Machine, error) { return of().box, nil }
 		return e
 	}
 	master = []env.Redis{follow(func() *node { return s.master })}

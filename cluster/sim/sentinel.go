@@ -94,15 +94,15 @@ const (
 func (x *sentinel) boot(bool) {
 	x.rise(x)
 	x.fans, x.others, x.tilt = nil, nil, vtime.Never
-	x.lastTick = x.host.Wall.At(x.s.Now)
+	x.lastTick = x.box.Wall.At(x.s.Now)
 	for _, o := range x.everyone {
 		if o != x {
-			x.others = append(x.others, &other{sentinel: o, link: newCaller(x.net, x.proc, o.host), hello: vtime.Never, asked: vtime.Never})
+			x.others = append(x.others, &other{sentinel: o, link: newCaller(x.net, x.proc, o.box), hello: vtime.Never, asked: vtime.Never})
 		}
 	}
 	x.views = nil
 	for _, n := range x.nodes {
-		x.views = append(x.views, &view{node: n, link: newCaller(x.net, x.proc, n.host)})
+		x.views = append(x.views, &view{node: n, link: newCaller(x.net, x.proc, n.box)})
 	}
 	x.reset()
 	for _, v := range x.views {
@@ -163,7 +163,7 @@ func (x *sentinel) tick() {
 // checkClock: a Sentinel whose clock jumped, or that stood still, does not
 // trust itself for a while (TILT).
 func (x *sentinel) checkClock() {
-	wall := x.host.Wall.At(x.s.Now)
+	wall := x.box.Wall.At(x.s.Now)
 	if d := wall.Sub(x.lastTick); d < 0 || d > tiltTrigger {
 		x.tilt = x.s.Now
 	}

@@ -313,10 +313,10 @@ func TestDemotedMasterIsLeft(t *testing.T) {
 	for _, bySentinel := range []bool{true, false} {
 		r := newRig(t, Config{}, replicated)
 		r.direct(func(ctx context.Context) {
-			lock := r.endpoint(r.simulation.director, r.site.redis[0].host)
+			lock := r.endpoint(r.system.director, r.site.redis[0].box)
 			r.must(ctx, lock, "PING")
 			if bySentinel {
-				if _, err := r.ask(ctx, r.site.redis[0].host, "REPLICAOF", "redis-2", "6379"); outcome("OK", err) != "reset" {
+				if _, err := r.ask(ctx, r.site.redis[0].box, "REPLICAOF", "redis-2", "6379"); outcome("OK", err) != "reset" {
 					t.Errorf("who demotes is a client too: %v", err)
 				}
 			} else {

@@ -14,11 +14,11 @@
 //	sentinel, election, config three Sentinels
 //	member, gossip, takeover   a Redis Cluster
 //	broker, sqlserver          the message queue and the SQL server
-//	worker, local              the world of one worker
+//	worker, memory             the world of one worker
 //	own, wire, wiresentinel    a program of somebody's own beside a worker, and its connections
 //	live, outside, socket      clients and programs from outside, in time with their clock
 //	scene, point, deviation, deviate_… a small scene of package explore: see Scene
-//	simulation, inject, fault_… the cluster as the director sees it
+//	system, inject, fault_… the cluster as the director sees it
 //
 // Start with New. What is simpler than in reality stands at Provider.
 package sim

@@ -26,10 +26,10 @@ var _ env.Redis = (*slotClient)(nil)
 // redirects is how often a command is sent on after MOVED.
 const redirects = 3
 
-func (c *simulation) slotted(p *vtime.Process) *slotClient {
+func (c *system) slotted(p *vtime.Process) *slotClient {
 	sc := &slotClient{nodes: c.site.redis, stale: true}
 	for _, n := range c.site.redis {
-		sc.pools = append(sc.pools, c.endpoint(p, n.host))
+		sc.pools = append(sc.pools, c.endpoint(p, n.box))
 	}
 	sc.first = c.net.Rand.IntN(len(sc.pools))
 	return sc

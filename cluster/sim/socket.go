@@ -47,7 +47,7 @@ func newSocket(x *wire, conn net.Conn) *socket {
 
 // serve connects a client with a machine and serves it until its connection ends.
 // from is the process that it belongs to, asked for at that moment.
-func (ss *sockets) serve(k *socket, from func() *vtime.Process, to *vtime.Host) {
+func (ss *sockets) serve(k *socket, from func() *vtime.Process, to *vtime.Machine) {
 	if !ss.admit(k) {
 		k.end()
 		return

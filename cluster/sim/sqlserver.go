@@ -39,7 +39,7 @@ type sqlReply struct {
 func (d *sqlServer) boot(empty bool) {
 	d.rise(d)
 	if d.db == nil || empty {
-		d.db = sql.New(func() time.Time { return d.host.Wall.At(d.s.Now) })
+		d.db = sql.New(func() time.Time { return d.box.Wall.At(d.s.Now) })
 	}
 	d.db.OnWake = func(s *sql.Session) { d.awake = append(d.awake, s) }
 	d.db.Choose = d.net.Rand.IntN
@@ -149,7 +149,7 @@ func (d *sqlServer) end(c *sqlSession) {
 
 // dropClients kills the connections of workers that are in a transaction; if
 // none is, those of all workers.
-func (d *sqlServer) dropClients(of func(*vtime.Host) bool) int {
+func (d *sqlServer) dropClients(of func(*vtime.Machine) bool) int {
 	victims := slices.DeleteFunc(slices.Clone(d.clients), func(c *sqlSession) bool {
 		client := c.of.Conn.End[0].Host
 		return client.Safe || !of(client)

@@ -56,7 +56,7 @@ func TestWorkerFaults(t *testing.T) {
 				r.sleep(ctx, 300*time.Millisecond)
 				r.inject(ctx, tt.fault)
 				r.sleep(ctx, 3*time.Second)
-				if tt.then.F != histories.Heal && r.workers[0].home.proc.Dead {
+				if tt.then.F != histories.Heal && r.workers[0].host.proc.Dead {
 					return
 				}
 				if _, err := r.Inject(ctx, tt.then); err != nil {

@@ -68,7 +68,7 @@ func (sub *subscription) next(ctx context.Context, limit time.Duration) (string,
 			return message, true, nil
 		}
 		if sub.line.broken {
-			return "", false, fmt.Errorf("%s: subscription: %w", sub.line.host.Name, env.ErrReset)
+			return "", false, fmt.Errorf("%s: subscription: %w", sub.line.box.Name, env.ErrReset)
 		}
 		w := s.Waiter()
 		sub.waiting = &w

@@ -147,7 +147,7 @@ func (m *member) holdsBack(args []string, f func()) bool {
 
 // clusterMasters are the owners of the shards by the latest election that
 // any living server knows of.
-func (c *simulation) clusterMasters() []*node {
+func (c *system) clusterMasters() []*node {
 	latest := c.site.redis[0].member.owners
 	for _, n := range c.site.redis {
 		for i, o := range n.member.owners {

@@ -18,7 +18,7 @@ import (
 // wire is a connection of a program that is no part of the simulation, byte for
 // byte, over the simulated network.
 type wire struct {
-	c      *simulation
+	c      *system
 	conn   *vtime.Conn
 	far    far
 	names  naming
@@ -41,7 +41,7 @@ type naming func(server string) (ip, port string)
 const synLimit = 127 * time.Second
 
 // dial makes the connection with a machine that x's program has asked for.
-func (x *wire) dial(from *vtime.Process, to *vtime.Host) {
+func (x *wire) dial(from *vtime.Process, to *vtime.Machine) {
 	over := false
 	fail := func(why preload.Failure) {
 		if !over {
@@ -137,7 +137,7 @@ func (t heldEnd) hangup() {
 }
 
 // serveBytes is what a server does with bytes of a program.
-func (c *simulation) serveBytes(x *wire, data []byte) {
+func (c *system) serveBytes(x *wire, data []byte) {
 	s := x.conn.Session
 	if knownOf(s).front == nil {
 		knownOf(s).front = c.front(x)
@@ -154,7 +154,7 @@ func (c *simulation) serveBytes(x *wire, data []byte) {
 }
 
 // front begins a server's side of the wire protocol.
-func (c *simulation) front(x *wire) *resp.Session {
+func (c *system) front(x *wire) *resp.Session {
 	c.fronts++
 	send := func(b []byte) {
 		if x.conn.End[1].Open {
@@ -221,7 +221,7 @@ const (
 )
 
 // named is the address of a server on the simulated network.
-func (c *simulation) named(name string) (ip, port string) {
+func (c *system) named(name string) (ip, port string) {
 	for i, s := range c.site.servers {
 		if s.label() == name {
 			if _, is := s.(*sentinel); is {
@@ -234,7 +234,7 @@ func (c *simulation) named(name string) (ip, port string) {
 }
 
 // machineAt is the machine at an address, if something there listens or could.
-func (c *simulation) machineAt(address string) *vtime.Host {
+func (c *system) machineAt(address string) *vtime.Machine {
 	for _, s := range c.site.servers {
 		if net.JoinHostPort(c.named(s.label())) == address {
 			return s.machine()
@@ -244,10 +244,10 @@ func (c *simulation) machineAt(address string) *vtime.Host {
 }
 
 // masterName is what Sentinels call the master that they watch.
-func (c *simulation) masterName() string { return cmp.Or(c.config.MasterName, "lockcheck") }
+func (c *system) masterName() string { return cmp.Or(c.config.MasterName, "lockcheck") }
 
 // introduce tells a program what servers there are.
-func (c *simulation) introduce(h *protocol.Hello, names naming) {
+func (c *system) introduce(h *protocol.Hello, names naming) {
 	at := func(server string) string { return net.JoinHostPort(names(server)) }
 	for _, n := range c.site.redis {
 		switch {

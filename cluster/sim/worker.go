@@ -17,10 +17,10 @@ import (
 
 // worker is one worker: a program in a process that it may share with others.
 type worker struct {
-	c       *simulation
+	c       *system
 	number  int
 	name    string
-	home    *home
+	host    *host
 	program *vtime.Program // of its present life, or the last one
 	err     error          // that its program ended with
 	own     ownProgram     // the user's; nil: none
@@ -47,9 +47,9 @@ type part struct {
 	lease   lease
 }
 
-// home is the host of some workers, and their process.
-type home struct {
-	host    *vtime.Host
+// host is the host of some workers, and their process.
+type host struct {
+	box     *vtime.Machine
 	proc    *vtime.Process
 	starts  int
 	workers []*worker
@@ -64,7 +64,7 @@ type ownProgram interface {
 
 // startProgram starts the user's program of a worker: in virtual time, or in the
 // machine's.
-func (c *simulation) startProgram(w *worker) (ownProgram, error) {
+func (c *system) startProgram(w *worker) (ownProgram, error) {
 	if c.s.Pacer != nil {
 		return c.startOutside(w)
 	}
@@ -72,32 +72,32 @@ func (c *simulation) startProgram(w *worker) (ownProgram, error) {
 }
 
 // numbers are those of its workers.
-func (h *home) numbers() (numbers []int) {
+func (h *host) numbers() (numbers []int) {
 	for _, w := range h.workers {
 		numbers = append(numbers, w.number)
 	}
 	return numbers
 }
 
-// launch starts a home's process and the programs of its workers in it.
-func (c *simulation) launch(h *home) {
+// launch starts a host's process and the programs of its workers in it.
+func (c *system) launch(h *host) {
 	h.starts++
-	h.proc = &vtime.Process{Scheduler: c.s, Host: h.host, Name: h.host.Name}
-	h.host.Process = h.proc
-	shared := &local{s: c.s}
+	h.proc = &vtime.Process{Scheduler: c.s, Host: h.box, Name: h.box.Name}
+	h.box.Process = h.proc
+	shared := &memory{s: c.s}
 	database := c.world(h.proc).SQL // one pool of connections per process
 	for _, w := range h.workers {
 		w.launch(shared, database)
 	}
 }
 
-func (w *worker) launch(shared *local, database env.SQL) {
-	c, h := w.c, w.home
+func (w *worker) launch(shared *memory, database env.SQL) {
+	c, h := w.c, w.host
 	e := c.world(h.proc)
-	e.Clock = &vtime.Clock{Scheduler: c.s, Host: h.host}
+	e.Clock = &vtime.Clock{Scheduler: c.s, Host: h.box}
 	e.Rand = c.stream(streamWorker, uint64(w.number)<<32|uint64(h.starts))
 	e.Local, e.SQL = shared, database
-	e.Worker, e.Hostname, e.PID, e.Life = w.number, h.host.Name, 1, h.starts-1
+	e.Worker, e.Hostname, e.PID, e.Life = w.number, h.box.Name, 1, h.starts-1
 	env.Unrecorded(e).Step = w.step
 	w.open, w.err, w.own = nil, nil, nil
 	w.resting, w.lease = nil, lease{}
@@ -124,7 +124,7 @@ func (w *worker) endTicks() {
 	if w.own != nil {
 		w.own.end()
 	}
-	for _, t := range slices.Clone(w.home.proc.Tasks) {
+	for _, t := range slices.Clone(w.host.proc.Tasks) {
 		if t.Program == w.program {
 			t.Dead = true
 			w.c.s.Reap = append(w.c.s.Reap, t)

@@ -10,7 +10,7 @@ import (
 // Clock is what a process knows of time.
 type Clock struct {
 	Scheduler *Scheduler
-	Host      *Host
+	Host      *Machine
 }
 
 var _ env.Clock = (*Clock)(nil)

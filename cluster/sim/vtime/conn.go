@@ -23,7 +23,7 @@ type Conn struct {
 
 // end is one side of a connection.
 type end struct {
-	Host    *Host
+	Host    *Machine
 	boots   int // of the host, when the connection was made
 	Process *Process
 	Open    bool
@@ -67,7 +67,7 @@ type Service interface {
 
 // Dial opens a connection from a process to a host. done is called in the
 // process, unless the answer never comes.
-func (n *Network) Dial(from *Process, to *Host, done func(*Conn, error)) *Conn {
+func (n *Network) Dial(from *Process, to *Machine, done func(*Conn, error)) *Conn {
 	c := &Conn{net: n}
 	c.End[0] = end{Host: from.Host, boots: from.Host.Boots, Process: from, Open: true, last: Never}
 	c.End[1] = end{Host: to, boots: to.Boots, last: Never}
@@ -80,7 +80,7 @@ func (n *Network) Dial(from *Process, to *Host, done func(*Conn, error)) *Conn {
 
 // Join opens a connection at once; nil if a packet could not get there and back,
 // or nobody would accept it.
-func (n *Network) Join(from *Process, to *Host) *Conn {
+func (n *Network) Join(from *Process, to *Machine) *Conn {
 	up := to.Up && to.Process != nil && !to.Process.Dead
 	if !up || n.Link(from.Host, to).Cut || n.Link(to, from.Host).Cut {
 		return nil

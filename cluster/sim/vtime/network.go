@@ -10,7 +10,7 @@ import (
 type Network struct {
 	Scheduler *Scheduler
 	Rand      *rand.Rand
-	Hosts     []*Host
+	Hosts     []*Machine
 	links     [][]*link  // by index of sender and receiver; nil, or beyond the end: not used yet
 	spread    [][]uint32 // by the later host of a pair: what the base of its links exceeds BaseLatency by (ns), to it and then from it
 	// Still: nothing is left to chance. Every packet takes BaseLatency, no
@@ -24,15 +24,15 @@ type Watcher interface {
 	// It may park the task.
 	GoesOn(t *Task)
 	// Sends is called by a task that is about to send a request. It may park the task.
-	Sends(x *Exchange, to *Host)
+	Sends(x *Exchange, to *Machine)
 	// Answers is called when a server is about to send a reply; Served, when it has
 	// done what a request asks for, be it that the request waits now.
 	Answers(x *Exchange)
 	Served(x *Exchange, server *Process)
 }
 
-// Host is a machine: it has a wall clock, and a process as long as one lives.
-type Host struct {
+// Machine is a machine: it has a wall clock, and a process as long as one lives.
+type Machine struct {
 	Name    string
 	index   int
 	Up      bool // down: silence
@@ -98,8 +98,8 @@ func NewNetwork(s *Scheduler, r *rand.Rand) *Network {
 // Add brings a host up. How slow its links are is drawn now, so that a seed decides
 // it whichever are used; they exist from their first use on, since most pairs of
 // thousands of workers never talk.
-func (n *Network) Add(name string) *Host {
-	h := &Host{Name: name, index: len(n.Hosts), Up: true, Boots: 1}
+func (n *Network) Add(name string) *Machine {
+	h := &Machine{Name: name, index: len(n.Hosts), Up: true, Boots: 1}
 	n.Hosts = append(n.Hosts, h)
 	spread := make([]uint32, 2*h.index+1)
 	for i := 0; i < len(spread) && !n.Still; i++ {
@@ -110,7 +110,7 @@ func (n *Network) Add(name string) *Host {
 }
 
 // Link is the one from a host to another.
-func (n *Network) Link(from, to *Host) *link {
+func (n *Network) Link(from, to *Machine) *link {
 	row := n.links[from.index]
 	if missing := to.index + 1 - len(row); missing > 0 {
 		row = append(row, make([]*link, missing)...)
@@ -130,7 +130,7 @@ func (n *Network) base(from, to int) time.Duration {
 }
 
 // Hurt calls f for each link that is cut or loses packets.
-func (n *Network) Hurt(f func(from, to *Host)) {
+func (n *Network) Hurt(f func(from, to *Machine)) {
 	for i, row := range n.links {
 		for j, l := range row {
 			if l != nil && (l.Cut || l.Loss > 0) {
@@ -229,7 +229,7 @@ func (n *Network) Phase(d time.Duration) time.Duration {
 }
 
 // Cut holds back what is sent from one host to another from now on.
-func (n *Network) Cut(from, to *Host) { n.Link(from, to).Cut = true }
+func (n *Network) Cut(from, to *Machine) { n.Link(from, to).Cut = true }
 
 // Mend opens a link again. What TCP holds for it is sent again when the
 // sender's timer next goes off, or the connection is found to be lost.
@@ -269,7 +269,7 @@ func NextTry(sent, now time.Duration) time.Duration {
 
 // Probe sends a packet of no connection (a ping); arrived is called if it
 // gets there.
-func (n *Network) Probe(from, to *Host, arrived func()) {
+func (n *Network) Probe(from, to *Machine, arrived func()) {
 	l := n.Link(from, to)
 	if !from.Up || l.Cut || l.Loss > 0 && n.Rand.Float64() < l.Loss {
 		l.dropped++

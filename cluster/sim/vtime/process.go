@@ -11,7 +11,7 @@ import (
 // workers. It can be paused and killed; a restarted server is a new process.
 type Process struct {
 	Scheduler *Scheduler
-	Host      *Host
+	Host      *Machine
 	Name      string
 	Tasks     []*Task
 	Programs  []*Program // of its workers

@@ -9,8 +9,8 @@ import (
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
-// site is the servers of a cluster.
-type site struct {
+// group is the servers of a cluster.
+type group struct {
 	servers   []server // all of them
 	redis     []*node  // redis-1, …
 	stock     *node    // stock-1, or nil
@@ -20,7 +20,7 @@ type site struct {
 	byName    map[string]*node
 }
 
-func (c *simulation) buildSite() error {
+func (c *system) buildSite() error {
 	top := c.o.Topology
 	shape, known := top.Lock.Shape()
 	count := shape.Redis
@@ -63,7 +63,7 @@ func (c *simulation) buildSite() error {
 }
 
 // addSentinels makes redis-1 the master and three Sentinels watch it.
-func (c *simulation) addSentinels() {
+func (c *system) addSentinels() {
 	for _, n := range c.site.redis[1:] {
 		n.master = c.site.redis[0]
 	}
@@ -80,7 +80,7 @@ func (c *simulation) addSentinels() {
 	}
 }
 
-func (c *simulation) addNode(name, persistence string) *node {
+func (c *system) addNode(name, persistence string) *node {
 	n := &node{daemon: c.newDaemon(name), peers: c.site.byName, changed: c.roleChanged}
 	n.disk.mode = persistence
 	c.site.byName[name] = n
@@ -90,7 +90,7 @@ func (c *simulation) addNode(name, persistence string) *node {
 
 // joinCluster makes the first three servers masters of a Redis Cluster, and
 // the others their replicas.
-func (c *simulation) joinCluster() {
+func (c *system) joinCluster() {
 	var owners [shards]claim
 	for i := range owners {
 		owners[i] = claim{c.site.redis[i], int64(i + 1)}
@@ -105,7 +105,7 @@ func (c *simulation) joinCluster() {
 }
 
 // roleChanged records what the cluster does by itself.
-func (c *simulation) roleChanged(n *node, promoted bool) {
+func (c *system) roleChanged(n *node, promoted bool) {
 	e := histories.Event{Process: histories.Nemesis, Type: histories.Info, F: histories.Promoted, Targets: []string{n.name}}
 	if !promoted {
 		e.F = histories.Demoted
@@ -114,12 +114,12 @@ func (c *simulation) roleChanged(n *node, promoted bool) {
 }
 
 // world is what a process sees of the servers.
-func (c *simulation) world(p *vtime.Process) *env.Env {
+func (c *system) world(p *vtime.Process) *env.Env {
 	e := &env.Env{}
 	switch lock := c.o.Topology.Lock; {
 	case lock.Independent():
 		for _, n := range c.site.redis {
-			e.Lock = append(e.Lock, c.endpoint(p, n.host))
+			e.Lock = append(e.Lock, c.endpoint(p, n.box))
 		}
 	case c.scene != nil && lock != env.NoLock:
 		e.Lock, e.Replicas = c.scene.group(p)
@@ -133,17 +133,17 @@ func (c *simulation) world(p *vtime.Process) *env.Env {
 		e.Stock = e.Lock[0]
 	}
 	if c.site.stock != nil {
-		e.Stock = c.endpoint(p, c.site.stock.host)
+		e.Stock = c.endpoint(p, c.site.stock.box)
 	}
 	if c.site.queue != nil {
 		e.Queue = c.queueClient(p)
 	}
 	if c.site.sql != nil {
-		e.SQL = &sqlClient{c.endpoint(p, c.site.sql.host)}
+		e.SQL = &sqlClient{c.endpoint(p, c.site.sql.box)}
 	}
 	return e
 }
 
-func (c *simulation) endpoint(p *vtime.Process, to *vtime.Host) *endpoint {
+func (c *system) endpoint(p *vtime.Process, to *vtime.Machine) *endpoint {
 	return newEndpoint(c.net, p, c.o.CallTimeout, to)
 }

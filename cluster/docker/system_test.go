@@ -37,8 +37,8 @@ func TestWorkersOfAllProcessesAreHeard(t *testing.T) {
 					return e.Process == histories.Process(w) && e.F == histories.Release && e.Type == histories.OK
 				})
 			}
-			if len(s.cell.hosts) != 2 {
-				t.Errorf("%d processes for 3 workers, 2 to a host", len(s.cell.hosts))
+			if len(s.system.hosts) != 2 {
+				t.Errorf("%d processes for 3 workers, 2 to a host", len(s.system.hosts))
 			}
 			if e := s.Env(); e.Stock == nil || e.Stock == e.Lock[0] {
 				t.Error("the stock is not on a Redis of its own")
@@ -121,7 +121,7 @@ func TestFailoverLosesALock(t *testing.T) {
 		})
 }
 
-// After whatever was done, the next cell finds redis-1 as master, everybody
+// After whatever was done, the next run finds redis-1 as master, everybody
 // well, and nothing in it.
 func TestNextCellIsAsGoodAsNew(t *testing.T) {
 	o := cluster.Options{Topology: env.Topology{Lock: env.Sentinel, Persistence: "always"}, Workers: 1}
@@ -134,7 +134,7 @@ func TestNextCellIsAsGoodAsNew(t *testing.T) {
 		s.must(ctx, histories.Fault{F: histories.Pause, Targets: []string{"redis-3"}})
 	})
 	play(t, o, quick, func(ctx context.Context, s *scene) {
-		if m, err := s.cell.masters(ctx); err != nil || m[0].name != "redis-1" {
+		if m, err := s.system.masters(ctx); err != nil || m[0].name != "redis-1" {
 			t.Errorf("master is %v, %v", m, err)
 		}
 		if err := s.Healthy(ctx, time.Second); err != nil {
@@ -179,7 +179,7 @@ func TestPanicLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := got.(*cell)
+	c := got.(*system)
 	func() {
 		defer func() {
 			if recover() == nil {

@@ -20,9 +20,9 @@ import (
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
-// cell is the Cluster of one cell: the Provider's servers, and workers of its
+// system is the Cluster of one system: the Provider's servers, and workers of its
 // own.
-type cell struct {
+type system struct {
 	p      *Provider
 	o      cluster.Options
 	groups []*group
@@ -47,10 +47,10 @@ type cell struct {
 	ctx    context.Context
 }
 
-var _ cluster.Cluster = (*cell)(nil)
+var _ cluster.Cluster = (*system)(nil)
 
-func newCell(ctx context.Context, p *Provider, o cluster.Options, groups []*group) (*cell, error) {
-	c := &cell{p: p, o: o, groups: groups, news: make(chan struct{})}
+func newCell(ctx context.Context, p *Provider, o cluster.Options, groups []*group) (*system, error) {
+	c := &system{p: p, o: o, groups: groups, news: make(chan struct{})}
 	c.injector = inject.Injector{Backend: backend{c}, Chance: rand.New(rand.NewPCG(o.Seed, 0))}
 	var err error
 	if c.source, err = source(ctx, c.nodes()); err != nil {
@@ -62,7 +62,7 @@ func newCell(ctx context.Context, p *Provider, o cluster.Options, groups []*grou
 }
 
 // nodes are the nodes of all groups, the lock service's first.
-func (c *cell) nodes() []*node {
+func (c *system) nodes() []*node {
 	var list []*node
 	for _, g := range c.groups {
 		list = append(list, g.nodes...)
@@ -71,7 +71,7 @@ func (c *cell) nodes() []*node {
 }
 
 // lockGroup is the lock service; nil if there is none.
-func (c *cell) lockGroup() *group {
+func (c *system) lockGroup() *group {
 	for _, g := range c.groups {
 		if g.kind != env.NoLock {
 			return g
@@ -81,7 +81,7 @@ func (c *cell) lockGroup() *group {
 }
 
 // servers tells workers what there is.
-func (c *cell) servers() process.Servers {
+func (c *system) servers() process.Servers {
 	s := process.Servers{Lock: c.o.Topology.Lock, Password: c.p.password}
 	for _, n := range c.nodes() {
 		e := process.Endpoint{Name: n.name, Addr: n.addr.String(), Dial: n.dial}
@@ -102,10 +102,10 @@ func (c *cell) servers() process.Servers {
 }
 
 // Source implements cluster.Cluster.
-func (c *cell) Source() string { return c.source }
+func (c *system) Source() string { return c.source }
 
 // Nodes implements cluster.Cluster.
-func (c *cell) Nodes() []string {
+func (c *system) Nodes() []string {
 	var names []string
 	for _, n := range c.nodes() {
 		names = append(names, n.name)
@@ -114,7 +114,7 @@ func (c *cell) Nodes() []string {
 }
 
 // Env implements cluster.Cluster.
-func (c *cell) Env() *env.Env {
+func (c *system) Env() *env.Env {
 	e := c.world.Env(-1, c.o.Seed, c.clock)
 	e.Hostname = "director"
 	return e
@@ -125,7 +125,7 @@ const endLimit = 20 * time.Second
 
 // Run implements cluster.Cluster. Whatever way the director goes out, its
 // panic included, the workers are dead and the faults healed afterwards.
-func (c *cell) Run(ctx context.Context, director func(context.Context) error) (err error) {
+func (c *system) Run(ctx context.Context, director func(context.Context) error) (err error) {
 	c.p.mu.Lock()
 	defer c.p.mu.Unlock()
 	c.ctx, c.cancel = context.WithCancel(ctx)
@@ -138,7 +138,7 @@ func (c *cell) Run(ctx context.Context, director func(context.Context) error) (e
 }
 
 // end stops what runs, heals, and closes the director's connections.
-func (c *cell) end(ctx context.Context) error {
+func (c *system) end(ctx context.Context) error {
 	c.cancel()
 	c.killWorkers()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), endLimit)
@@ -155,13 +155,13 @@ func (c *cell) end(ctx context.Context) error {
 }
 
 // Now implements cluster.Cluster.
-func (c *cell) Now() time.Duration { return c.clock.Now() }
+func (c *system) Now() time.Duration { return c.clock.Now() }
 
 // Sleep implements cluster.Cluster.
-func (c *cell) Sleep(ctx context.Context, d time.Duration) error { return wait.Sleep(ctx, d) }
+func (c *system) Sleep(ctx context.Context, d time.Duration) error { return wait.Sleep(ctx, d) }
 
 // Go implements cluster.Cluster.
-func (c *cell) Go(ctx context.Context, _ string, f func(context.Context)) {
+func (c *system) Go(ctx context.Context, _ string, f func(context.Context)) {
 	ctx, cancel := context.WithCancel(ctx)
 	unhook := context.AfterFunc(c.ctx, cancel)
 	c.tasks.Go(func() {
@@ -172,7 +172,7 @@ func (c *cell) Go(ctx context.Context, _ string, f func(context.Context)) {
 }
 
 // emit hands one event to the run and wakes all that await something.
-func (c *cell) emit(e histories.Event) {
+func (c *system) emit(e histories.Event) {
 	c.emitMu.Lock()
 	defer c.emitMu.Unlock()
 	if c.o.Emit != nil {
@@ -183,7 +183,7 @@ func (c *cell) emit(e histories.Event) {
 }
 
 // note emits an event about the cluster itself.
-func (c *cell) note(e histories.Event) {
+func (c *system) note(e histories.Event) {
 	e.Process, e.Type = histories.Nemesis, histories.Info
 	if e.Time == 0 {
 		e.Time = int64(c.Now())
@@ -191,18 +191,18 @@ func (c *cell) note(e histories.Event) {
 	c.emit(e)
 }
 
-// awaitStep is how often Await looks when nothing happens.
-const awaitStep = 2 * time.Millisecond
+// awaitEvery is how often Await looks when nothing happens.
+const awaitEvery = 2 * time.Millisecond
 
 // Await implements cluster.Cluster. No event is emitted while ready looks.
-func (c *cell) Await(ctx context.Context, limit time.Duration, ready func() bool) bool {
+func (c *system) Await(ctx context.Context, limit time.Duration, ready func() bool) bool {
 	deadline := time.Now().Add(limit)
 	look := func() (bool, chan struct{}) {
 		c.emitMu.Lock()
 		defer c.emitMu.Unlock()
 		return ready(), c.news
 	}
-	t := time.NewTicker(awaitStep)
+	t := time.NewTicker(awaitEvery)
 	defer t.Stop()
 	for {
 		ok, news := look()
@@ -221,7 +221,7 @@ func (c *cell) Await(ctx context.Context, limit time.Duration, ready func() bool
 }
 
 // Healthy implements cluster.Cluster.
-func (c *cell) Healthy(ctx context.Context, limit time.Duration) error {
+func (c *system) Healthy(ctx context.Context, limit time.Duration) error {
 	return wait.Each(c.groups, func(g *group) error {
 		if err := wait.Until(ctx, limit, g.healthy); err != nil {
 			return fmt.Errorf("%s is not well: %w", g.name, err)

@@ -17,17 +17,17 @@ import (
 	"github.com/lockcheck/lockcheck/workload/env"
 )
 
-// simulation is one simulated cluster.
-type simulation struct {
+// system is one simulated cluster.
+type system struct {
 	config Config
 	o      cluster.Options
 	s      *vtime.Scheduler
 	net    *vtime.Network
-	site   site
+	site   group
 
 	director *vtime.Process
 	env      *env.Env // the director's
-	homes    []*home
+	hosts    []*host
 	workers  []*worker
 	phase    env.Phase
 	awaiters []*awaiter
@@ -49,7 +49,7 @@ type simulation struct {
 	stuckSince time.Duration // all workers sleep forever since then; 0: no
 }
 
-var _ cluster.Cluster = (*simulation)(nil)
+var _ cluster.Cluster = (*system)(nil)
 
 // awaiter is somebody who waits for a condition.
 type awaiter struct {
@@ -67,7 +67,7 @@ const (
 	streamOwn
 )
 
-func (c *simulation) stream(which, n uint64) *rand.Rand {
+func (c *system) stream(which, n uint64) *rand.Rand {
 	stream := which<<56 | n
 	pcg := rand.NewPCG(c.o.Seed, stream)
 	if len(c.o.Turns) == 0 {
@@ -79,9 +79,9 @@ func (c *simulation) stream(which, n uint64) *rand.Rand {
 // awaitEvery is how often a condition is looked at between events.
 const awaitEvery = 2 * time.Millisecond
 
-func build(config Config, o cluster.Options) (*simulation, error) {
+func build(config Config, o cluster.Options) (*system, error) {
 	defaults(&o)
-	c := &simulation{config: config, o: o, scene: config.scene, s: &vtime.Scheduler{}}
+	c := &system{config: config, o: o, scene: config.scene, s: &vtime.Scheduler{}}
 	if config.Paced {
 		c.s.Pacer = vtime.NewPacer()
 		c.sockets.pacer = c.s.Pacer
@@ -90,7 +90,7 @@ func build(config Config, o cluster.Options) (*simulation, error) {
 	if c.scene == nil {
 		c.s.Now = -vtime.WarmUpTime
 	} else {
-		c.net.Still, c.s.Watcher, c.scene.simulation = true, c.scene, c
+		c.net.Still, c.s.Watcher, c.scene.system = true, c.scene, c
 	}
 	c.injector = inject.Injector{Backend: backend{c}, Chance: c.stream(streamFaults, 0)}
 	h := c.net.Add("director")
@@ -100,11 +100,11 @@ func build(config Config, o cluster.Options) (*simulation, error) {
 	if err := c.buildSite(); err != nil {
 		return nil, err
 	}
-	c.buildHomes()
+	c.buildHosts()
 	c.env = c.world(c.director)
 	c.env.Clock = &vtime.Clock{Scheduler: c.s, Host: h}
 	c.env.Rand = c.stream(streamDirector, 0)
-	c.env.Local = &local{s: c.s}
+	c.env.Local = &memory{s: c.s}
 	c.env.Worker, c.env.Hostname, c.env.PID = -1, h.Name, 1
 	env.Unrecorded(c.env)
 	return c, nil
@@ -128,24 +128,24 @@ func defaults(o *cluster.Options) {
 	}
 }
 
-func (c *simulation) buildHomes() {
+func (c *system) buildHosts() {
 	for i := range c.o.Workers {
 		if i%c.o.PerHost == 0 {
 			h := c.net.Add(histories.WorkerName(i))
 			h.Proxied = true
 			none := &vtime.Process{Scheduler: c.s, Host: h, Name: h.Name, Dead: true} // until the workers start
-			c.homes = append(c.homes, &home{host: h, proc: none})
+			c.hosts = append(c.hosts, &host{box: h, proc: none})
 		}
-		home := c.homes[len(c.homes)-1]
-		w := &worker{c: c, number: i, name: histories.WorkerName(i), home: home, program: &vtime.Program{}}
-		home.workers = append(home.workers, w)
+		h := c.hosts[len(c.hosts)-1]
+		w := &worker{c: c, number: i, name: histories.WorkerName(i), host: h, program: &vtime.Program{}}
+		h.workers = append(h.workers, w)
 		c.workers = append(c.workers, w)
 	}
 }
 
 // Source names what was simulated: "simulated Redis and MariaDB". A verdict must
 // not seem to come from a server that the design does not use.
-func (c *simulation) Source() string {
+func (c *system) Source() string {
 	t := c.o.Topology
 	var parts []string
 	for _, part := range []struct {
@@ -164,7 +164,7 @@ func (c *simulation) Source() string {
 }
 
 // Nodes are the servers in the order of their names' numbers.
-func (c *simulation) Nodes() (names []string) {
+func (c *system) Nodes() (names []string) {
 	for _, s := range c.site.servers {
 		names = append(names, s.label())
 	}
@@ -172,17 +172,17 @@ func (c *simulation) Nodes() (names []string) {
 }
 
 // Env is the director's world.
-func (c *simulation) Env() *env.Env { return c.env }
+func (c *system) Env() *env.Env { return c.env }
 
 // Now is the virtual time.
-func (c *simulation) Now() time.Duration { return c.s.Now }
+func (c *system) Now() time.Duration { return c.s.Now }
 
 // Sleep lets virtual time pass.
-func (c *simulation) Sleep(ctx context.Context, d time.Duration) error { return c.s.Sleep(ctx, d) }
+func (c *system) Sleep(ctx context.Context, d time.Duration) error { return c.s.Sleep(ctx, d) }
 
 // Await waits until ready. An event that makes it ready lets the caller go on
 // before the task that recorded it takes its next step.
-func (c *simulation) Await(ctx context.Context, limit time.Duration, ready func() bool) bool {
+func (c *system) Await(ctx context.Context, limit time.Duration, ready func() bool) bool {
 	until := c.s.Now + limit
 	for {
 		if ready() {
@@ -203,14 +203,14 @@ func (c *simulation) Await(ctx context.Context, limit time.Duration, ready func(
 }
 
 // emit records an event and lets go on who waited for it.
-func (c *simulation) emit(e histories.Event) {
+func (c *system) emit(e histories.Event) {
 	c.record(e)
 	if c.wakeReady() && c.s.Current != nil {
 		c.s.GiveWay()
 	}
 }
 
-func (c *simulation) record(e histories.Event) {
+func (c *system) record(e histories.Event) {
 	if e.Time == 0 {
 		e.Time = int64(c.s.Now)
 	}
@@ -218,7 +218,7 @@ func (c *simulation) record(e histories.Event) {
 }
 
 // wakeReady lets those go on whose condition is met.
-func (c *simulation) wakeReady() (any bool) {
+func (c *system) wakeReady() (any bool) {
 	for _, a := range c.awaiters {
 		if a.ready() {
 			a.w.Wake()
@@ -229,29 +229,29 @@ func (c *simulation) wakeReady() (any bool) {
 }
 
 // Go runs f beside the director.
-func (c *simulation) Go(ctx context.Context, name string, f func(context.Context)) {
+func (c *system) Go(ctx context.Context, name string, f func(context.Context)) {
 	c.s.MustRun()
 	c.s.Spawn(c.director, name, func() { f(ctx) }).Begin()
 }
 
 // StartWorkers starts all workers.
-func (c *simulation) StartWorkers(context.Context) error {
+func (c *system) StartWorkers(context.Context) error {
 	c.s.MustRun()
 	if c.o.Program == nil {
 		return errors.New("no program for the workers")
 	}
-	for _, h := range c.homes {
+	for _, h := range c.hosts {
 		c.launch(h)
 	}
 	return nil
 }
 
 // SetPhase moves the workers on.
-func (c *simulation) SetPhase(p env.Phase) { c.phase = p }
+func (c *system) SetPhase(p env.Phase) { c.phase = p }
 
 // AwaitWorkers waits until all workers have ended, and kills those that have
 // not when the limit is reached.
-func (c *simulation) AwaitWorkers(ctx context.Context, limit time.Duration) (killed []string, err error) {
+func (c *system) AwaitWorkers(ctx context.Context, limit time.Duration) (killed []string, err error) {
 	c.Await(ctx, limit, func() bool {
 		return !slices.ContainsFunc(c.workers, func(w *worker) bool { return !w.ended() })
 	})
@@ -264,7 +264,7 @@ func (c *simulation) AwaitWorkers(ctx context.Context, limit time.Duration) (kil
 			killed = append(killed, w.name)
 		}
 	}
-	for _, h := range c.homes {
+	for _, h := range c.hosts {
 		if slices.ContainsFunc(h.workers, func(w *worker) bool { return !w.ended() }) {
 			c.net.Exit(h.proc, true)
 		}
@@ -274,7 +274,7 @@ func (c *simulation) AwaitWorkers(ctx context.Context, limit time.Duration) (kil
 
 // lookForDeadlock ends the run if every worker has been asleep forever for
 // a while.
-func (c *simulation) lookForDeadlock() {
+func (c *system) lookForDeadlock() {
 	err := c.s.Stuck(c.sleepers())
 	switch {
 	case err == nil:
@@ -288,7 +288,7 @@ func (c *simulation) lookForDeadlock() {
 
 // sleepers are the tasks of the workers, or nil if something else may still
 // wake them.
-func (c *simulation) sleepers() (tasks []*vtime.Task) {
+func (c *system) sleepers() (tasks []*vtime.Task) {
 	for _, w := range c.workers {
 		if w.ended() {
 			continue

@@ -10,14 +10,14 @@ import (
 	"github.com/lockcheck/lockcheck/cluster/sim/vtime"
 )
 
-// local is the memory that the workers of one process share.
-type local struct {
+// memory is the memory that the workers of one process share.
+type memory struct {
 	s      *vtime.Scheduler
 	queues map[string]*queueName
 	sums   map[string]int64
 }
 
-var _ env.Local = (*local)(nil)
+var _ env.Local = (*memory)(nil)
 
 // queueName is one queue: the task that is in, and those that wait, first come first.
 type queueName struct {
@@ -31,7 +31,7 @@ type entrant struct {
 }
 
 // Enter waits for its turn.
-func (l *local) Enter(ctx context.Context, name string, limit time.Duration) (func(), bool, error) {
+func (l *memory) Enter(ctx context.Context, name string, limit time.Duration) (func(), bool, error) {
 	l.s.Count()
 	if l.queues == nil {
 		l.queues = map[string]*queueName{}
@@ -59,7 +59,7 @@ func (l *local) Enter(ctx context.Context, name string, limit time.Duration) (fu
 }
 
 // leave answers a function that lets the next one in, once.
-func (l *local) leave(q *queueName) func() {
+func (l *memory) leave(q *queueName) func() {
 	left := false
 	return func() {
 		if left || l.s.Current == nil || l.s.Current.Dead {
@@ -78,7 +78,7 @@ func (l *local) leave(q *queueName) func() {
 }
 
 // Add adds delta to a number.
-func (l *local) Add(name string, delta int64) int64 {
+func (l *memory) Add(name string, delta int64) int64 {
 	l.s.Count()
 	if l.sums == nil {
 		l.sums = map[string]int64{}
